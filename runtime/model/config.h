@@ -13,8 +13,25 @@ namespace hone {
 // Architectures with a forward pass. (Weight-only quantization needs none.)
 enum class Architecture : uint8_t { kLlama };
 
+// How rope_theta's frequencies are stretched for longer contexts.
+enum class RopeScaling : uint8_t {
+  kNone,
+  kLinear,  // every frequency divided by `factor`
+  kLlama3,  // low frequencies divided, high kept, a smooth step between (Llama 3.1)
+};
+
+// Rotary embedding: angle(position, i) = position * inverse_frequency(i), i < head_dim / 2.
 struct RopeConfig {
   double theta = 10000.0;
+  RopeScaling scaling = RopeScaling::kNone;
+  double factor = 1.0;
+  // kLlama3 only.
+  double low_freq_factor = 1.0;
+  double high_freq_factor = 4.0;
+  double original_positions = 8192;
+
+  // [head_dim / 2] inverse frequencies, scaling applied; computed in double.
+  [[nodiscard]] std::vector<double> inverse_frequencies(int64_t head_dim) const;
 };
 
 // Hyper-parameters of a decoder-only transformer.
@@ -35,12 +52,17 @@ struct ModelConfig {
   bool attention_bias = false;
   bool mlp_bias = false;
   DType torch_dtype = DType::kBF16;
-  std::vector<int32_t> eos_ids;  // from config.json; generation_config.json may add to them
+  std::vector<int32_t> eos_ids;  // from config.json; add_generation_config() may add to them
   int32_t bos_id = -1;
 
   // Throws DataError naming the file and field: unknown architecture (lists the known ones),
   // unknown rope type or activation, sizes that do not divide, missing fields.
   static ModelConfig parse(const Json& config, const std::string& source);
+  // Adds the end ids of generation_config.json (and its bos id where config.json has none).
+  void add_generation_config(const Json& config, const std::string& source);
 };
+
+// Entries of config.json's "architectures" that have a forward pass, in alphabetical order.
+std::vector<std::string> known_architectures();
 
 }  // namespace hone

@@ -5,9 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
-
-#include "core/json/json.h"
 
 namespace hone {
 
@@ -20,16 +19,21 @@ enum class Role : uint8_t {
   kAttnK,
   kAttnV,
   kAttnO,
-  kAttnQkv,
-  kMlpGate,
+  kAttnQkv,  // fused on disk (Phi qkv_proj)
+  kAttnQA,   // MLA: down projections (q_a_proj, kv_a_proj_with_mqa) and up projections
+  kAttnQB,
+  kAttnKvA,
+  kAttnKvB,
+  kMlpGate,  // shared experts count as dense: every token passes through them
   kMlpUp,
   kMlpDown,
-  kMlpGateUp,
+  kMlpGateUp,  // fused on disk (Phi gate_up_proj)
   kMoeRouter,
   kMoeGate,
   kMoeUp,
   kMoeDown,
-  kVision,
+  kMoeGateUp,  // fused on disk (gate_up_proj of all experts)
+  kVision,     // towers and projectors
   kOther,
 };
 std::string_view role_name(Role role);
@@ -52,8 +56,8 @@ class ModelSchema {
  public:
   ModelSchema(std::string architecture, const std::vector<std::string>& names);
 
-  // Linear modules in checkpoint order (every "<module>.weight" of rank 2 by name; the caller
-  // checks ranks).
+  // Modules in the order of `names`: every "<module>.weight" (or packed form of it) that is no
+  // norm, embedding and lm_head included; the caller checks ranks.
   [[nodiscard]] const std::vector<ModuleInfo>& modules() const { return modules_; }
   // Role of any tensor name (norms, biases, scales included).
   [[nodiscard]] Role role(std::string_view tensor) const;
@@ -62,6 +66,19 @@ class ModelSchema {
  private:
   std::string architecture_;
   std::vector<ModuleInfo> modules_;
+  std::unordered_map<std::string, size_t> index_;
 };
+
+// Names in the layout that Llama and most decoders on the hub share.
+namespace decoder_names {
+inline constexpr std::string_view kEmbedding = "model.embed_tokens";
+inline constexpr std::string_view kFinalNorm = "model.norm";
+inline constexpr std::string_view kLmHead = "lm_head";
+// "model.layers.3.self_attn.q_proj". Throws InternalError for roles outside a decoder layer.
+std::string layer_module(int64_t layer, Role role);
+// "model.layers.3.input_layernorm" and "model.layers.3.post_attention_layernorm".
+std::string attention_norm(int64_t layer);
+std::string mlp_norm(int64_t layer);
+}  // namespace decoder_names
 
 }  // namespace hone
