@@ -31,6 +31,8 @@ class KvPool {
   [[nodiscard]] const KvLayout& layout() const;
   [[nodiscard]] int64_t free_pages() const;
   [[nodiscard]] int64_t max_pages() const;
+  // Memory of one page, all layers, K and V.
+  [[nodiscard]] int64_t page_bytes() const;
 
  private:
   friend class KvSequence;
@@ -39,6 +41,7 @@ class KvPool {
 };
 
 // One sequence's cache. Pages return to the pool when it is destroyed or truncated.
+// Must not outlive its pool.
 class KvSequence {
  public:
   explicit KvSequence(KvPool& pool);
@@ -48,11 +51,15 @@ class KvSequence {
 
   // Tokens whose K and V are stored.
   [[nodiscard]] int64_t length() const;
+  // Slots that may be addressed: length() plus what reserve() made room for.
+  [[nodiscard]] int64_t reserved() const;
+  // Pages held.
+  [[nodiscard]] int64_t pages() const;
   // Makes room for n more tokens. False when the pool has too few pages (nothing changes then).
   [[nodiscard]] bool reserve(int64_t n);
   // Counts n reserved slots as stored. Forward does this after writing them.
   void advance(int64_t n);
-  // Forgets all tokens from `length` on (speculation that was rejected).
+  // Forgets all tokens from `length` on (speculation that was rejected) and every reservation.
   void truncate(int64_t length);
   // Moves slots: token at length0 + keep[i] becomes token length0 + i, then truncates to
   // length0 + keep.size(). `keep` is strictly increasing. For accepted paths of a draft tree.
