@@ -62,8 +62,11 @@ class AtomicFile {
 };
 
 // A folder that appears under its name only when commit() succeeds: files are written into
-// "<path>.partial/", a leftover of which is removed first. commit() replaces an existing `path`
-// that holds a hone.json (our own output) and refuses any other (UsageError in the constructor).
+// "<path>.partial/", a leftover of which is removed first (one that another process is writing is
+// refused: UsageError). An existing `path` is replaced by commit() when it is empty or holds a
+// hone.json (our own output); any other is refused (UsageError in the constructor). A trailing
+// slash is ignored; a symbolic link is resolved first. commit() fsyncs every file and swaps the
+// folders in one step, so that after a crash either the old or the new one is complete.
 class StagedFolder {
  public:
   explicit StagedFolder(std::filesystem::path path);
@@ -80,6 +83,7 @@ class StagedFolder {
  private:
   std::filesystem::path path_;
   std::filesystem::path staging_;
+  int lock_ = -1;
   bool committed_ = false;
 };
 
@@ -89,7 +93,7 @@ std::string read_text_file(const std::filesystem::path& path, uint64_t limit = 1
 // Writes through AtomicFile.
 void write_text_file(const std::filesystem::path& path, std::string_view text);
 
-// Test hook: after `bytes` more bytes every write of this process fails as on a full disk
+// Test hook: after `bytes` more bytes every AtomicFile of this process fails as on a full disk
 // (ENOSPC). Negative: off (the default).
 void inject_write_fault_after(int64_t bytes);
 

@@ -24,7 +24,8 @@ class Rng {
   uint64_t next_u64();
   // Uniform in [0, 1).
   double uniform();
-  // Standard normal (Box-Muller).
+  // Standard normal (Box-Muller in Marsaglia's polar form, with an own logarithm: no libm function
+  // that may differ between machines).
   double normal();
   // Uniform in [0, n); unbiased. n > 0.
   uint64_t below(uint64_t n);
@@ -35,6 +36,8 @@ class Rng {
   uint64_t block_ = 0;
   std::array<uint32_t, 4> buffer_{};
   int used_ = 4;
+  double spare_ = 0;
+  bool has_spare_ = false;
 };
 
 }  // namespace hone
