@@ -65,6 +65,10 @@ function(hone_isa_sources leaf)
     if(isa STREQUAL avx512)
       target_compile_options(
         ${object} PRIVATE -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mprefer-vector-width=512)
+      if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # GCC 12 reports its own _mm512_undefined_*() as uninitialized.
+        target_compile_options(${object} PRIVATE -Wno-uninitialized)
+      endif()
     endif()
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()
