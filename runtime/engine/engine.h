@@ -52,6 +52,7 @@ struct Completion {
   std::vector<int32_t> ids;
   std::string text;
   FinishReason finish = FinishReason::kNone;
+  int32_t stop_id = -1;   // the end token that ended it (of Request::stop_ids); -1: another end
   std::string error;  // kError: why (NaN logits, repeated-token collapse)
   std::vector<TokenLogprob> logprobs;
   RequestStats stats;
