@@ -1,9 +1,11 @@
 // Emulated activation quantization: x becomes the numbers that a low-precision kernel would see.
 //
-// kFp8Group128: each 1x128 group (the last may be shorter) is scaled by its amax / 448, rounded to
-//               E4M3 and scaled back; see core/format for the exact rule.
-// kNvfp4:       two-level: groups of 16 with an E4M3 scale under the calibrated input scale.
-// Rows are independent, so results do not depend on batch or threads.
+// kFp8Group128: groups of 128 columns of a row (the last may be shorter), scale = max(amax, floor)
+//               / 448, values rounded to E4M3.
+// kNvfp4:       groups of 16 with an E4M3 scale under the calibrated input scale, values rounded to
+//               E2M1.
+// The rules themselves are core/format/activation.h. Rows are independent, so results do not depend
+// on batch or threads.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,261 @@
+#include "runtime/op/matmul.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+#include "core/base/threads.h"
+#include "core/device/cpu_isa.h"
+#include "core/format/fp4.h"
+#include "core/format/fp8.h"
+#include "core/format/load.h"
+#include "runtime/op/cpu/kernels.h"
+#include "runtime/op/cpu/scratch.h"
+
+namespace hone {
+namespace {
+
+// Rows of x whose packed copy is held at a time; weight tiles are decoded once for each such chunk.
+constexpr int64_t kPackedRows = 512;
+// Multiplications that are worth a thread of their own.
+constexpr int64_t kThreadWork = 1 << 16;
+
+thread_local cpu::Scratch t_packed;
+thread_local cpu::Scratch t_tile;
+
+WeightFormat dense_format(DType type) {
+  switch (type) {
+    case DType::kF32:
+      return WeightFormat::kF32;
+    case DType::kBF16:
+      return WeightFormat::kBF16;
+    case DType::kF16:
+      return WeightFormat::kF16;
+    default:
+      throw UsageError(
+          fmt::format("matmul: a dense weight is {}, expected F32, BF16 or F16", dtype_name(type))
+      );
+  }
+}
+
+// See cpu::MatmulCall::products; rounded as dequantize_rows() does, the scale first.
+using Products = std::array<float, 256 * 16>;
+void fill_products(float global, Products& products) {
+  for (size_t scale = 0; scale < 256; ++scale) {
+    for (size_t code = 0; code < 16; ++code) {
+      products[scale * 16 + code] = kE2m1Values[code] * (kE4m3Values[scale] * global);
+    }
+  }
+}
+
+const uint8_t* raw(const Tensor& tensor) {
+  return reinterpret_cast<const uint8_t*>(tensor.bytes());
+}
+
+// [rows, k] to blocks of kMatmulBlock columns (cpu::MatmulCall::x), widths padded with zeros.
+void pack_rows(const float* x, int64_t rows, int64_t k, float* packed) {
+  ThreadPool::global().parallel_for(rows, kThreadWork / k + 1, [&](int64_t r0, int64_t r1) {
+    for (int64_t begin = 0; begin < k; begin += kMatmulBlock) {
+      const int64_t columns = std::min(kMatmulBlock, k - begin);
+      const int64_t width = (columns + kMatmulLanes - 1) / kMatmulLanes * kMatmulLanes;
+      float* block = packed + begin * rows;
+      for (int64_t r = r0; r < r1; ++r) {
+        std::copy_n(x + r * k + begin, columns, block + r * width);
+        std::fill_n(block + r * width + columns, width - columns, 0.0F);
+      }
+    }
+  });
+}
+
+void run_direct(const cpu::MatmulCall& call) {
+  const cpu::Kernels& kernels = cpu::kernels();
+  // Ranges start at multiples of four weight rows, the kernels' group.
+  const int64_t grain = (kThreadWork / (call.desc.k * call.rows) / 4 + 1) * 4;
+  ThreadPool::global().parallel_for(call.desc.n, grain, [&](int64_t n0, int64_t n1) {
+    kernels.matmul_direct(call, n0, n1);
+  });
+}
+
+void run_tiled(cpu::MatmulCall call, int64_t rows) {
+  const cpu::Kernels& kernels = cpu::kernels();
+  const int64_t k = call.desc.k;
+  const int64_t padded = (k + kMatmulLanes - 1) / kMatmulLanes * kMatmulLanes;
+  const float* x = call.x;
+  float* y = call.y;
+  for (int64_t row = 0; row < rows; row += kPackedRows) {
+    call.rows = std::min(kPackedRows, rows - row);
+    float* packed = t_packed.get(call.rows * padded);
+    pack_rows(x + row * k, call.rows, k, packed);
+    call.x = packed;
+    call.y = y + row * call.y_stride;
+    // Small weights are split finer than a tile, in multiples of the register tiles (3 and 6 rows).
+    const int64_t share = kThreadWork / (k * call.rows) / 6 * 6 + 6;
+    const int64_t grain = std::min(cpu::kTileWeightRows, std::max<int64_t>(12, share));
+    ThreadPool::global().parallel_for(call.desc.n, grain, [&](int64_t n0, int64_t n1) {
+      kernels.matmul_tiled(call, n0, n1, t_tile.get(cpu::kTileWeightRows * kMatmulBlock));
+    });
+  }
+}
+
+}  // namespace
+
+std::string_view weight_format_name(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::kF32:
+      return "f32";
+    case WeightFormat::kBF16:
+      return "bf16";
+    case WeightFormat::kF16:
+      return "f16";
+    case WeightFormat::kBlockFp8:
+      return "fp8-block";
+    case WeightFormat::kNvfp4:
+      return "nvfp4";
+  }
+  return "?";
+}
+
+LinearWeight LinearWeight::dense(Tensor weight) {
+  require(
+      weight.shape().rank() == 2,
+      "matmul: the weight has shape {}, expected [outputs, inputs]",
+      weight.shape().str()
+  );
+  LinearWeight result;
+  result.desc_ = {dense_format(weight.type()), weight.shape().dim(0), weight.shape().dim(1)};
+  result.weight_ = std::move(weight);
+  return result;
+}
+
+LinearWeight LinearWeight::quantized(QuantizedTensor weight, std::string_view name) {
+  weight.validate(name);
+  // A mapping may hold the scales at any address; they are small.
+  if (reinterpret_cast<uintptr_t>(weight.block_scales.bytes()) % alignof(float) != 0) {
+    weight.block_scales = weight.block_scales.clone();
+  }
+  LinearWeight result;
+  result.desc_ = {
+      weight.format == Format::kNvfp4 ? WeightFormat::kNvfp4 : WeightFormat::kBlockFp8,
+      weight.rows,
+      weight.cols};
+  result.weight_ = std::move(weight);
+  return result;
+}
+
+int64_t LinearWeight::stored_bytes() const {
+  if (const Tensor* tensor = dense_tensor()) return tensor->empty() ? 0 : tensor->nbytes();
+  return quantized_tensor()->stored_bytes();
+}
+
+void LinearWeight::decode_rows(int64_t row0, int64_t count, std::span<float> out) const {
+  require(
+      row0 >= 0 && count >= 0 && row0 + count <= n() &&
+          out.size() == static_cast<size_t>(count * k()),
+      "decode_rows: rows [{}, {}) of {} into {} floats, expected {}",
+      row0,
+      row0 + count,
+      n(),
+      out.size(),
+      count * k()
+  );
+  if (const QuantizedTensor* quantized = quantized_tensor()) {
+    dequantize_rows(*quantized, row0, count, out.data());
+    return;
+  }
+  const Tensor& tensor = *dense_tensor();
+  const int64_t row_bytes = k() * dtype_bits(tensor.type()) / 8;
+  load_floats(tensor.type(), tensor.bytes() + row0 * row_bytes, count * k(), out.data());
+}
+
+bool supports(const MatmulDesc& desc) {
+  return desc.n > 0 && desc.k > 0 && (desc.format != WeightFormat::kNvfp4 || desc.k % 16 == 0);
+}
+
+std::string_view kernel_name(const MatmulDesc& desc, int64_t rows) {
+  // By format, then matvec, small batch, tiled, each for AVX2 and AVX-512.
+  static constexpr std::array<std::array<std::string_view, 6>, 5> kNames = {
+      {{"f32 matvec avx2",
+        "f32 matvec avx512",
+        "f32 small-batch avx2",
+        "f32 small-batch avx512",
+        "f32 tiled avx2",
+        "f32 tiled avx512"},
+       {"bf16 matvec avx2",
+        "bf16 matvec avx512",
+        "bf16 small-batch avx2",
+        "bf16 small-batch avx512",
+        "bf16 tiled avx2",
+        "bf16 tiled avx512"},
+       {"f16 matvec avx2",
+        "f16 matvec avx512",
+        "f16 small-batch avx2",
+        "f16 small-batch avx512",
+        "f16 tiled avx2",
+        "f16 tiled avx512"},
+       {"fp8-block matvec avx2",
+        "fp8-block matvec avx512",
+        "fp8-block small-batch avx2",
+        "fp8-block small-batch avx512",
+        "fp8-block tiled avx2",
+        "fp8-block tiled avx512"},
+       {"nvfp4 matvec avx2",
+        "nvfp4 matvec avx512",
+        "nvfp4 small-batch avx2",
+        "nvfp4 small-batch avx512",
+        "nvfp4 tiled avx2",
+        "nvfp4 tiled avx512"}}};
+  if (!supports(desc)) return "unsupported";
+  const size_t variant = rows == 1 ? 0 : rows <= cpu::kDirectRows ? 2 : 4;
+  return kNames[static_cast<size_t>(desc.format)][variant + (cpu_isa() == CpuIsa::kAvx512 ? 1 : 0)];
+}
+
+void matmul(const LinearWeight& weight, std::span<const float> x, std::span<float> y) {
+  const MatmulDesc& desc = weight.desc();
+  require(
+      supports(desc),
+      "matmul: no kernel for a {} weight of {} x {} (NVFP4 needs inputs in groups of 16)",
+      weight_format_name(desc.format),
+      desc.n,
+      desc.k
+  );
+  const auto rows = static_cast<int64_t>(x.size()) / desc.k;
+  require(
+      x.size() == static_cast<size_t>(rows * desc.k) &&
+          y.size() == static_cast<size_t>(rows * desc.n),
+      "matmul: x has {} and y {} elements; a weight of {} x {} needs rows x {} and rows x {}",
+      x.size(),
+      y.size(),
+      desc.n,
+      desc.k,
+      desc.k,
+      desc.n
+  );
+  if (rows == 0) return;
+
+  alignas(64) Products products;
+  cpu::MatmulCall call;
+  call.desc = desc;
+  if (const QuantizedTensor* quantized = weight.quantized_tensor()) {
+    call.codes = raw(quantized->codes);
+    if (quantized->format == Format::kNvfp4) {
+      fill_products(quantized->global.multiplier(), products);
+      call.group_scales = raw(quantized->block_scales);
+      call.products = products.data();
+    } else {
+      call.block_scales = quantized->block_scales.as<float>().data();
+    }
+  } else {
+    call.codes = raw(*weight.dense_tensor());
+  }
+  call.rows = rows;
+  call.x = x.data();
+  call.y = y.data();
+  call.y_stride = desc.n;
+  if (rows <= cpu::kDirectRows) {
+    run_direct(call);
+  } else {
+    run_tiled(call, rows);
+  }
+}
+
+}  // namespace hone
