@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,10 @@ struct NamedPath {
 };
 // Non-empty inputs, in the order of visit().
 std::vector<NamedPath> input_paths(Step& step);
+// Replaces every non-empty input path by map(name, path): hub names become folders.
+void map_inputs(
+    Step& step, const std::function<std::string(std::string_view, const std::string&)>& map
+);
 // The output path; empty when the step has none.
 std::string output_path(Step& step);
 
