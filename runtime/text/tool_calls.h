@@ -33,7 +33,8 @@ struct ParsedAssistant {
 // Whole text. Never throws on model output.
 ParsedAssistant parse_hermes_tool_calls(std::string_view text);
 
-// The same while text arrives: content is released as soon as it cannot be the start of a tag.
+// The same while text arrives: content is released as soon as it cannot be the start of a tag, or
+// white space before one. Joined, the events of any split of a text equal the parse of the whole.
 class HermesStream {
  public:
   struct Event {
@@ -44,8 +45,11 @@ class HermesStream {
   std::vector<Event> finish();
 
  private:
+  void release(std::string_view text, std::vector<Event>& events);
   std::string buffer_;
+  std::string space_;  // after the text released last
   bool inside_ = false;
+  bool released_ = false;
 };
 
 }  // namespace hone
