@@ -125,6 +125,10 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
   return *this;
 }
 
+const KvLayout& KvSequence::layout() const {
+  return state_->pool->layout;
+}
+
 int64_t KvSequence::length() const {
   return state_->length;
 }

@@ -49,6 +49,7 @@ class KvSequence {
   KvSequence(KvSequence&&) noexcept;
   KvSequence& operator=(KvSequence&&) noexcept;
 
+  [[nodiscard]] const KvLayout& layout() const;
   // Tokens whose K and V are stored.
   [[nodiscard]] int64_t length() const;
   // Slots that may be addressed: length() plus what reserve() made room for.

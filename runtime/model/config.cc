@@ -253,4 +253,23 @@ void ModelConfig::add_generation_config(const Json& config, const std::string& s
   if (bos_id < 0 && !bos.empty()) bos_id = bos.front();
 }
 
+ConfigIdentity ConfigIdentity::parse(const Json& config, const std::string& source) {
+  require_data(config.is_object(), "{}: expected a JSON object", source);
+  ConfigIdentity identity;
+  const auto names = config.find("architectures");
+  if (names != config.end() && names->is_array() && !names->empty()) {
+    require_data(names->front().is_string(), "{}: architectures[0] is no string", source);
+    identity.architecture_name = names->front().get<std::string>();
+  }
+  identity.model_type = json_string_or(config, "model_type", "", source);
+  const auto read = [&](const Json& part) {
+    identity.tied_embeddings |= json_bool_or(part, "tie_word_embeddings", false, source);
+    if (identity.layers == 0) identity.layers = json_int_or(part, "num_hidden_layers", 0, source);
+  };
+  read(config);
+  const auto text = config.find("text_config");
+  if (text != config.end() && text->is_object()) read(*text);
+  return identity;
+}
+
 }  // namespace hone

@@ -62,6 +62,17 @@ struct ModelConfig {
   void add_generation_config(const Json& config, const std::string& source);
 };
 
+// What every config.json says, with or without a forward pass for its architecture.
+struct ConfigIdentity {
+  std::string architecture_name;  // first of "architectures"; empty when there is none
+  std::string model_type;         // empty when missing
+  bool tied_embeddings = false;   // also of a nested text_config
+  int64_t layers = 0;             // 0: not said
+
+  // Throws DataError naming `source` when a field has another type.
+  static ConfigIdentity parse(const Json& config, const std::string& source);
+};
+
 // Entries of config.json's "architectures" that have a forward pass, in alphabetical order.
 std::vector<std::string> known_architectures();
 

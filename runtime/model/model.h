@@ -39,7 +39,7 @@ struct SequenceInput {
   KvSequence* kv = nullptr;         // must have room reserved; forward stores and advances
   // Draft trees: parents[i] is the index in `tokens` of token i's parent, or -1 when it follows the
   // cached tokens. Position = cached length + depth. Empty: a chain.
-  std::span<const int32_t> parents;
+  std::span<const int32_t> parents = {};
   LogitRows logits = LogitRows::kLast;
 };
 

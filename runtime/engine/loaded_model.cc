@@ -1,0 +1,75 @@
+#include "runtime/engine/loaded_model.h"
+
+#include "core/base/error.h"
+#include "core/json/json.h"
+
+namespace hone {
+namespace {
+
+// generation_config.json is optional; what it says about sampling counts only with do_sample.
+SamplingParams read_sampling(const Json& config, const std::string& source) {
+  SamplingParams params;
+  if (!json_bool_or(config, "do_sample", false, source)) return params;
+  params.temperature = static_cast<float>(json_number_or(config, "temperature", 1.0, source));
+  params.top_k = static_cast<int32_t>(json_int_or(config, "top_k", 0, source));
+  params.top_p = static_cast<float>(json_number_or(config, "top_p", 1.0, source));
+  params.min_p = static_cast<float>(json_number_or(config, "min_p", 0.0, source));
+  try {
+    validate(params);
+  } catch (const UsageError& error) {
+    throw DataError(fmt::format("{}: {}", source, error.what()));
+  }
+  return params;
+}
+
+bool has_chat_template(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / "chat_template.jinja")) return true;
+  const std::filesystem::path config = folder / "tokenizer_config.json";
+  if (!std::filesystem::exists(config)) return false;
+  const Json document = read_json_file(config);
+  return document.is_object() && document.contains("chat_template") &&
+         !document.at("chat_template").is_null();
+}
+
+}  // namespace
+
+std::vector<int32_t> LoadedModel::encode_chat(const ChatInput& input) const {
+  require_data(
+      chat_template != nullptr,
+      "{}: no chat template (chat_template.jinja or tokenizer_config.json); give the prompt as raw "
+      "text instead",
+      folder.string()
+  );
+  return tokenizer->encode(chat_template->render(input));
+}
+
+std::vector<int32_t> LoadedModel::encode_text(std::string_view text) const {
+  return tokenizer->encode(text, SpecialTokens::kParse, true);
+}
+
+Request LoadedModel::request(std::vector<int32_t> prompt) const {
+  Request request;
+  request.prompt = std::move(prompt);
+  request.sampling = default_sampling;
+  request.stop_ids = stop_ids;
+  return request;
+}
+
+LoadedModel load_model(const std::filesystem::path& folder, ModelOptions options) {
+  LoadedModel loaded;
+  loaded.folder = folder;
+  // The small files first: a missing tokenizer is known before gigabytes are scanned.
+  loaded.tokenizer = Tokenizer::load(folder);
+  if (has_chat_template(folder)) loaded.chat_template = ChatTemplate::load(folder);
+  const std::filesystem::path generation = folder / "generation_config.json";
+  Json generation_config = Json::object();
+  if (std::filesystem::exists(generation)) generation_config = read_json_file(generation);
+  loaded.default_sampling = read_sampling(generation_config, generation.string());
+  loaded.model = Model::load(folder, options);
+  ModelConfig config = loaded.model->config();
+  config.add_generation_config(generation_config, generation.string());
+  loaded.stop_ids = config.eos_ids;
+  return loaded;
+}
+
+}  // namespace hone

@@ -1,0 +1,45 @@
+#include "runtime/engine/stop_strings.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace hone {
+
+StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stops)) {
+  for (const std::string& stop : stops_)
+    require(!stop.empty(), "a stop string is empty; expected at least one character");
+}
+
+std::string StopStrings::push(std::string_view text) {
+  if (matched_) return {};
+  held_ += text;
+  size_t first = std::string::npos;
+  for (const std::string& stop : stops_) first = std::min(first, held_.find(stop));
+  if (first != std::string::npos) {
+    matched_ = true;
+    std::string shown = held_.substr(0, first);
+    held_.clear();
+    return shown;
+  }
+  size_t keep = 0;
+  for (const std::string& stop : stops_) {
+    for (size_t n = std::min(stop.size() - 1, held_.size()); n > keep; --n) {
+      if (std::string_view(held_).ends_with(std::string_view(stop).substr(0, n))) {
+        keep = n;
+        break;
+      }
+    }
+  }
+  std::string shown = held_.substr(0, held_.size() - keep);
+  held_.erase(0, shown.size());
+  return shown;
+}
+
+std::string StopStrings::finish() {
+  std::string rest;
+  rest.swap(held_);
+  return rest;
+}
+
+}  // namespace hone
