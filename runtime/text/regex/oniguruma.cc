@@ -416,7 +416,7 @@ class Translator {
       if (c == 'p' || c == 'P') return add(set, property());
       if (c != '\0' && std::string_view("sSwWdDhH").find(c) != std::string_view::npos) {
         at_ += 2;
-        return add(set, shorthand_set(c));
+        return add(set, bracket_shorthand(c));
       }
       if (c == 'R' || c == 'X') fail("\\R and \\X cannot stand in a character class");
     }
@@ -436,6 +436,14 @@ class Translator {
       at_ = dash;
     }
     set.body += class_literal(low);
+  }
+
+  // Oniguruma counts a few characters (superscript digits, fractions) as \w outside brackets only.
+  static CharacterSet bracket_shorthand(char letter) {
+    if (letter != 'w' && letter != 'W') return shorthand_set(letter);
+    CharacterSet set = posix_set("word");
+    set.negated = letter == 'W';
+    return set;
   }
 
   char32_t class_character() {
