@@ -138,6 +138,14 @@ void MappedFile::drop(size_t offset, size_t size) const {
   ::madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
 }
 
+void MappedFile::prefetch(size_t offset, size_t size) const {
+  if (offset >= bytes_.size()) return;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = offset / page * page;
+  const size_t end = offset + std::min(size, bytes_.size() - offset);
+  ::madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_WILLNEED);
+}
+
 AtomicFile::AtomicFile(fs::path path)
     : path_(std::move(path)), partial_(path_), buffer_(new std::byte[kBufferSize]) {
   partial_ += ".partial";

@@ -28,6 +28,9 @@ class MappedFile {
   // Tells the kernel that [offset, offset + size) will not be read again soon, so that streaming
   // over a checkpoint larger than memory keeps the resident set small.
   void drop(size_t offset, size_t size) const;
+  // Asks the kernel to read [offset, offset + size) in the background. A part beyond the end of the
+  // file is ignored.
+  void prefetch(size_t offset, size_t size) const;
 
  private:
   MappedFile() = default;

@@ -193,6 +193,14 @@ void Checkpoint::drop(const std::string& name) const {
   shards_.at(shard_of(name))->drop(name);
 }
 
+void Checkpoint::drop(const std::string& name, int64_t offset, int64_t size) const {
+  shards_.at(shard_of(name))->drop(name, offset, size);
+}
+
+void Checkpoint::prefetch(const std::string& name, int64_t offset, int64_t size) const {
+  shards_.at(shard_of(name))->prefetch(name, offset, size);
+}
+
 int64_t Checkpoint::total_bytes() const {
   int64_t total = 0;
   for (const std::string& name : names_) total += tensor(name).nbytes();

@@ -39,7 +39,11 @@ class Checkpoint {
   [[nodiscard]] Tensor borrow(const std::string& name) const;
   // File name of the shard that holds the tensor.
   [[nodiscard]] const std::string& shard_of(const std::string& name) const;
+  // Releases the pages of a tensor, or of bytes [offset, offset + size) of it, that will not be
+  // read again soon; prefetch() asks the kernel to read ahead.
   void drop(const std::string& name) const;
+  void drop(const std::string& name, int64_t offset, int64_t size) const;
+  void prefetch(const std::string& name, int64_t offset, int64_t size) const;
   // Sum of tensor bytes.
   [[nodiscard]] int64_t total_bytes() const;
   // Regular files of the folder that are neither weights nor index (tokenizer, templates, ...),

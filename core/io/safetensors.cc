@@ -178,10 +178,29 @@ TensorView SafetensorsFile::tensor(const std::string& name) const {
 }
 
 void SafetensorsFile::drop(const std::string& name) const {
+  drop(name, 0, tensor(name).nbytes());
+}
+
+void SafetensorsFile::drop(const std::string& name, int64_t offset, int64_t size) const {
+  file_.drop(position(name, offset, size), static_cast<size_t>(size));
+}
+
+void SafetensorsFile::prefetch(const std::string& name, int64_t offset, int64_t size) const {
+  file_.prefetch(position(name, offset, size), static_cast<size_t>(size));
+}
+
+size_t SafetensorsFile::position(const std::string& name, int64_t offset, int64_t size) const {
   const TensorView view = tensor(name);
-  file_.drop(
-      static_cast<size_t>(view.data - file_.bytes().data()), static_cast<size_t>(view.nbytes())
+  require(
+      offset >= 0 && size >= 0 && offset <= view.nbytes() && size <= view.nbytes() - offset,
+      "{}: bytes [{}, {} + {}) of {}",
+      at(path(), name),
+      offset,
+      offset,
+      size,
+      view.nbytes()
   );
+  return static_cast<size_t>(view.data - file_.bytes().data() + offset);
 }
 
 SafetensorsWriter::SafetensorsWriter(

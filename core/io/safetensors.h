@@ -40,10 +40,14 @@ class SafetensorsFile {
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const { return metadata_; }
   // Releases the pages of a tensor that will not be read again soon.
   void drop(const std::string& name) const;
+  // The same for bytes [offset, offset + size) of the tensor, and the opposite: reading them ahead.
+  void drop(const std::string& name, int64_t offset, int64_t size) const;
+  void prefetch(const std::string& name, int64_t offset, int64_t size) const;
 
  private:
   explicit SafetensorsFile(MappedFile file) : file_(std::move(file)) {}
   void parse_header();
+  [[nodiscard]] size_t position(const std::string& name, int64_t offset, int64_t size) const;
   MappedFile file_;
   std::vector<std::string> names_;
   std::map<std::string, TensorView> tensors_;
