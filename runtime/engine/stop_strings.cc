@@ -14,8 +14,18 @@ StopStrings::StopStrings(std::vector<std::string> stops) : stops_(std::move(stop
 std::string StopStrings::push(std::string_view text) {
   if (matched_) return {};
   held_ += text;
+  // The match that is complete first counts, so that the end does not depend on how the text was
+  // cut; of several that end together, the longest.
   size_t first = std::string::npos;
-  for (const std::string& stop : stops_) first = std::min(first, held_.find(stop));
+  size_t end = std::string::npos;
+  for (const std::string& stop : stops_) {
+    const size_t at = held_.find(stop);
+    if (at == std::string::npos) continue;
+    if (at + stop.size() < end || (at + stop.size() == end && at < first)) {
+      first = at;
+      end = at + stop.size();
+    }
+  }
   if (first != std::string::npos) {
     matched_ = true;
     std::string shown = held_.substr(0, first);

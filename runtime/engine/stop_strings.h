@@ -17,7 +17,7 @@ class StopStrings {
   std::string push(std::string_view text);
   // What was held back, when the text ends without a match.
   std::string finish();
-  // The match that starts first has been seen.
+  // A stop string is complete. Of several, the first to be complete ended the text.
   [[nodiscard]] bool matched() const { return matched_; }
 
  private:
