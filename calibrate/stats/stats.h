@@ -27,20 +27,24 @@ struct ModuleStats {
   int64_t cols = 0;  // in_features
   int64_t tokens = 0;
   float input_amax = 0;                            // max |x|
-  std::vector<float> input_channel_amax;           // [cols]
-  std::vector<double> input_mean_square;           // [cols], mean of x^2
+  std::vector<float> input_channel_amax;           // [cols], or empty: not recorded
+  std::vector<double> input_mean_square;           // [cols], mean of x^2, or empty
   std::map<std::string, Sensitivity> sensitivity;  // by format name: "nvfp4", "fp8-block"
 };
 
+// A fused group that was quantized as a whole is recorded as an entry of `modules` under the
+// group's name ("model.layers.0.self_attn.qkv"), with a sensitivity and no sizes or activations.
 struct CalibrationStats {
   std::string model_hash;   // Model::content_hash() of the model that was run
   std::string corpus_hash;  // sha256 of the token ids
   int64_t tokens = 0;
   std::map<std::string, ModuleStats> modules;  // by module name
 
-  // Atomic. Throws DataError.
+  // Atomic; equal statistics give equal bytes. Throws DataError naming the path (and the module,
+  // for values that load() would refuse).
   void save(const std::filesystem::path& path) const;
-  // Throws DataError naming path, object, and both schema versions when they differ.
+  // Throws DataError naming path, object, and both schema versions when they differ. Refuses
+  // negative, NaN or infinite statistics and sizes that disagree.
   static CalibrationStats load(const std::filesystem::path& path);
 };
 

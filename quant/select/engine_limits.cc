@@ -1,0 +1,159 @@
+#include "quant/select/engine_limits.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/base/error.h"
+
+namespace hone {
+namespace {
+
+constexpr std::string_view kVllm = "vllm";
+constexpr std::string_view kSglang = "sglang";
+constexpr std::string_view kTensorrt = "tensorrt-llm";
+constexpr int64_t kFp8Block = 128;
+// SGLang pads NVFP4 scales to tiles of 128 rows by 4 scales of 16 columns.
+constexpr int64_t kScaleTileRows = 128;
+constexpr int64_t kScaleTileCols = 64;
+
+struct Limit {
+  std::string_view engine;
+  bool refused;
+  std::string_view text;
+  std::function<bool(const PlanEntry&)> concerns;
+};
+
+bool is(const PlanEntry& e, Format format) {
+  return e.scheme != nullptr && e.scheme->format == format;
+}
+int64_t rows(const PlanEntry& e) {
+  return e.shape.dim(0);
+}
+int64_t cols(const PlanEntry& e) {
+  return e.shape.dim(1);
+}
+
+// Layers that tensor parallelism cuts along the input.
+bool row_parallel(Role role) {
+  return role == Role::kAttnO || role == Role::kMlpDown || role == Role::kMoeDown;
+}
+
+bool column_parallel(Role role) {
+  switch (role) {
+    case Role::kAttnQ:
+    case Role::kAttnK:
+    case Role::kAttnV:
+    case Role::kAttnQB:
+    case Role::kAttnKvB:
+    case Role::kMlpGate:
+    case Role::kMlpUp:
+    case Role::kMoeGate:
+    case Role::kMoeUp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// vLLM merges q/k/v and gate/up into one matrix whose parts must end on block borders.
+bool splits_a_block(const PlanEntry& e, int64_t parts) {
+  if (!is(e, Format::kBlockFp8)) return false;
+  if (row_parallel(e.role)) return cols(e) % parts != 0 || cols(e) / parts % kFp8Block != 0;
+  if (!column_parallel(e.role)) return false;
+  return rows(e) % parts != 0 || rows(e) / parts % kFp8Block != 0;
+}
+
+std::vector<Limit> limits() {
+  return {
+      {kVllm,
+       true,
+       "block FP8 parts of a merged layer end inside a 128-row block",
+       [](const PlanEntry& e) {
+         return is(e, Format::kBlockFp8) && !e.fused_group.empty() && rows(e) % kFp8Block != 0;
+       }},
+      {kVllm,
+       false,
+       "block FP8 with in_features that 128 does not divide: older versions refuse it",
+       [](const PlanEntry& e) { return is(e, Format::kBlockFp8) && cols(e) % kFp8Block != 0; }},
+      {kSglang,
+       false,
+       "NVFP4 with out_features not a multiple of 128 or in_features not of 64: some versions "
+       "fail when they pad the scales",
+       [](const PlanEntry& e) {
+         return is(e, Format::kNvfp4) &&
+                (rows(e) % kScaleTileRows != 0 || cols(e) % kScaleTileCols != 0);
+       }},
+      {kSglang,
+       true,
+       "NVFP4 with 16-bit activations (W4A16_NVFP4) is unknown to the versions that were read",
+       [](const PlanEntry& e) {
+         return is(e, Format::kNvfp4) && e.scheme->activation == ActivationRule::kNone;
+       }},
+      {kVllm,
+       false,
+       "vision parts stay unquantized there whatever the checkpoint says",
+       [](const PlanEntry& e) { return e.scheme != nullptr && e.role == Role::kVision; }},
+      {kTensorrt,
+       false,
+       "kv_b projections in block FP8 are decoded to BF16 at load",
+       [](const PlanEntry& e) { return is(e, Format::kBlockFp8) && e.role == Role::kAttnKvB; }},
+  };
+}
+
+void add(
+    std::vector<PlanWarning>& warnings,
+    const Plan& plan,
+    std::string_view engine,
+    bool refused,
+    std::string_view text,
+    const std::function<bool(const PlanEntry&)>& concerns
+) {
+  int64_t count = 0;
+  const PlanEntry* first = nullptr;
+  for (const PlanEntry& e : plan.entries) {
+    if (!concerns(e)) continue;
+    if (count++ == 0) first = &e;
+  }
+  if (first == nullptr) return;
+  warnings.push_back(
+      {std::string(engine),
+       refused,
+       fmt::format("{} ({} modules, first {} {})", text, count, first->module, first->shape.str())}
+  );
+}
+
+}  // namespace
+
+std::vector<std::string> engine_names() {
+  return {std::string(kVllm), std::string(kSglang), std::string(kTensorrt)};
+}
+
+std::vector<PlanWarning> engine_warnings(const Plan& plan, std::string_view engine) {
+  const std::vector<std::string> names = engine_names();
+  require(
+      engine.empty() || std::ranges::find(names, engine) != names.end(),
+      "unknown engine \"{}\"; known: {}",
+      engine,
+      fmt::join(names, ", ")
+  );
+  std::vector<PlanWarning> warnings;
+  for (const Limit& limit : limits()) {
+    if (!engine.empty() && engine != limit.engine) continue;
+    add(warnings, plan, limit.engine, limit.refused, limit.text, limit.concerns);
+  }
+  if (!engine.empty() && engine != kVllm) return warnings;
+  // The smallest tensor parallel size that cuts through a block; one device is judged above.
+  for (const int64_t parts : {2, 4, 8}) {
+    const size_t before = warnings.size();
+    add(warnings,
+        plan,
+        kVllm,
+        false,
+        fmt::format("block FP8 does not load with tensor parallel size {}: a block is cut", parts),
+        [parts](const PlanEntry& e) { return splits_a_block(e, parts); });
+    if (warnings.size() > before) break;
+  }
+  return warnings;
+}
+
+}  // namespace hone

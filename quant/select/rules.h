@@ -1,0 +1,51 @@
+// Layer selection rules: "pattern=format", the last one that matches decides.
+//
+// A pattern is a glob over module names ("model.layers.{0..3}.*"), tensor names
+// ("lm_head.weight") or roles ("attn.q", "mlp.*", "moe.router"). A format is a scheme's name or
+// "keep". The built-in defaults stand before the user's rules, so any rule overrides them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quant/scheme.h"
+#include "quant/select/glob.h"
+#include "runtime/model/schema.h"
+
+namespace hone {
+
+struct Rule {
+  std::string text;  // as written, for messages
+  Glob pattern;
+  const Scheme* scheme = nullptr;  // nullptr: keep
+
+  // Throws UsageError naming the rule: no '=', unknown format (lists the known ones), bad pattern.
+  static Rule parse(std::string_view text);
+  [[nodiscard]] bool matches(Role role, std::string_view module, std::string_view tensor) const;
+};
+
+// What the rules say about one linear weight.
+struct RuleDecision {
+  const Scheme* scheme = nullptr;  // nullptr: keep
+  std::string reason;              // "scheme nvfp4", "rule attn.*=keep", "default: ..."
+  const Rule* rule = nullptr;      // the user's rule that decided; nullptr: a default
+  // The user named this very module or role (no wildcard), so that leaving it out is an error.
+  [[nodiscard]] bool explicit_request() const {
+    return rule != nullptr && scheme != nullptr && rule->pattern.literal();
+  }
+};
+
+// `scheme` (may be nullptr: keep) applies to attention, MLP and expert projections; embeddings,
+// lm_head, norms, routers, vision parts and modules of unknown role stay; kv_b of multi-head latent
+// attention stays in NVFP4 (engines absorb it into other matrices at load).
+RuleDecision decide(
+    std::span<const Rule> rules,
+    const Scheme* scheme,
+    Role role,
+    std::string_view module,
+    std::string_view tensor
+);
+
+}  // namespace hone

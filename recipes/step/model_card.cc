@@ -1,0 +1,224 @@
+#include "recipes/step/model_card.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/progress.h"
+#include "recipes/engine/manifest.h"
+
+namespace hone {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kEvaluation = "## Evaluation\n";
+
+struct FormatRow {
+  int64_t modules = 0;
+  int64_t elements = 0;
+  int64_t bytes = 0;
+  std::map<std::string, int64_t> roles;
+};
+
+std::string role_list(const std::map<std::string, int64_t>& roles) {
+  std::string text;
+  for (const auto& [role, count] : roles) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, role);
+  }
+  return text;
+}
+
+std::string stored_as(const PlanEntry& e) {
+  if (e.scheme != nullptr) return std::string(format_name(e.scheme->format));
+  if (e.to_bf16) return "BF16";
+  return std::string(e.stored ? format_name(*e.stored) : dtype_name(e.dtype));
+}
+
+std::string format_table(const Plan& plan) {
+  std::map<std::string, FormatRow> rows;
+  for (const PlanEntry& e : plan.entries) {
+    FormatRow& row = rows[stored_as(e)];
+    ++row.modules;
+    row.elements += e.shape.numel();
+    row.bytes += e.output_bytes;
+    ++row.roles[std::string(role_name(e.role))];
+  }
+  std::string text = "| stored as | tensors | parameters | bits per weight | size | what |\n";
+  text += "|---|---:|---:|---:|---:|---|\n";
+  for (const auto& [format, row] : rows) {
+    text += fmt::format(
+        "| {} | {} | {} | {:.2f} | {} | {} |\n",
+        format,
+        row.modules,
+        row.elements,
+        row.elements == 0
+            ? 0.0
+            : 8.0 * static_cast<double>(row.bytes) / static_cast<double>(row.elements),
+        format_bytes(static_cast<double>(row.bytes)),
+        role_list(row.roles)
+    );
+  }
+  return text;
+}
+
+std::string sizes_text(const Plan& plan) {
+  const PlanSize size = plan_size(plan);
+  std::string text = fmt::format(
+      "Tensors take {} instead of {} ({:.1f} %): {:.3f} bits per weight over the linear weights "
+      "that could be quantized, {:.3f} over the whole file.\n",
+      format_bytes(static_cast<double>(size.output_bytes)),
+      format_bytes(static_cast<double>(size.source_bytes)),
+      100.0 * static_cast<double>(size.output_bytes) / static_cast<double>(size.source_bytes),
+      size.selectable_bits,
+      size.file_bits
+  );
+  if (plan.budget) {
+    text += fmt::format(
+        "The modules were chosen for a budget of {:.3f} bits; the KL divergence predicted from "
+        "measurements of one group at a time is {:.3e} nats per token.\n",
+        plan.budget->requested_bits,
+        plan.budget->predicted_kl
+    );
+  }
+  return text;
+}
+
+std::string method_text(const ModelCard& card, const Scheme& scheme) {
+  std::string text;
+  if (scheme.format == Format::kBlockFp8) {
+    text = fmt::format(
+        "Weights: FP8 E4M3 in blocks of 128x128, {} scales (amax / 448{}), rounded to nearest. "
+        "Activations: FP8 E4M3 in groups of 128, scaled at run time.\n",
+        card.scale_kind == "ue8m0" ? "power-of-two" : "float32",
+        card.scale_kind == "ue8m0" ? " rounded up" : ""
+    );
+  } else {
+    text =
+        "Weights: NVFP4 (E2M1 in blocks of 16 with E4M3 scales and one float32 scale per fused "
+        "group), rounded to nearest.";
+    text += scheme.activation == ActivationRule::kNvfp4
+                ? " Activations: NVFP4 with calibrated input scales.\n"
+                : " Activations are not quantized.\n";
+  }
+  if (card.calibration_tokens > 0) {
+    text += fmt::format(
+        "Calibrated on {} tokens (sha256 of the token ids: `{}`).\n",
+        card.calibration_tokens,
+        card.corpus_hash
+    );
+  }
+  return text;
+}
+
+std::string loading_text(const ModelCard& card, const Scheme& scheme) {
+  const bool fp4 = scheme.format == Format::kNvfp4;
+  std::string text = "With FOLDER being this folder:\n\n```\nvllm serve FOLDER\n";
+  if (scheme.activation != ActivationRule::kNone) {
+    text += fmt::format(
+        "python -m sglang.launch_server --model-path FOLDER{}\n",
+        fp4 ? " --quantization modelopt_fp4" : ""
+    );
+  }
+  text += "trtllm-serve FOLDER\nhone serve FOLDER\n```\n\n";
+  if (fp4 && scheme.activation == ActivationRule::kNvfp4)
+    text +=
+        "FP4 arithmetic needs a Blackwell GPU; on Hopper vLLM runs these weights with 16-bit "
+        "activations.\n";
+  if (scheme.activation == ActivationRule::kNone)
+    text += "SGLang reads NVFP4 weights with 16-bit activations in newer versions only.\n";
+  for (const PlanWarning& warning : card.plan->warnings) {
+    text += fmt::format(
+        "- {}{}: {}\n",
+        warning.engine.empty() ? "note" : warning.engine,
+        warning.refused ? " refuses this" : "",
+        warning.text
+    );
+  }
+  return text;
+}
+
+const Scheme& scheme_of(const Plan& plan) {
+  for (const PlanEntry& e : plan.entries) {
+    if (e.scheme != nullptr) return *e.scheme;
+  }
+  throw InternalError("a model card of a plan that quantizes nothing");
+}
+
+std::string front_matter(const ModelCard& card, const Scheme& scheme) {
+  std::string text = "---\n";
+  text += fmt::format("base_model: {}\nbase_model_relation: quantized\n", card.base_model);
+  for (const std::string& line : card.license) text += line + '\n';
+  text += fmt::format("tags:\n- hone\n- {}\n---\n", scheme.name);
+  return text;
+}
+
+}  // namespace
+
+std::string model_card_text(const ModelCard& card) {
+  const Scheme& scheme = scheme_of(*card.plan);
+  std::string text = front_matter(card, scheme);
+  text += fmt::format(
+      "\n# {}-{}\n\n{} quantized to {} by Hone {}.\n",
+      card.base_model.substr(card.base_model.rfind('/') + 1),
+      scheme.name,
+      card.base_model,
+      scheme.name,
+      kHoneVersion
+  );
+  text += "\n## What is inside\n\n" + format_table(*card.plan) + '\n' + sizes_text(*card.plan);
+  text += "\n## How it was made\n\n" + method_text(card, scheme);
+  text += fmt::format("\n```\n{}\n```\n\n", card.command);
+  text += "`hone.json` holds the sha256 of every input and output file.\n";
+  text += "\n## How to load it\n\n" + loading_text(card, scheme);
+  return text;
+}
+
+std::string with_evaluation(std::string card, std::span<const CardMetric> metrics) {
+  const size_t begin = card.find(kEvaluation);
+  if (begin != std::string::npos) {
+    const size_t end = card.find("\n## ", begin);
+    card.erase(begin, end == std::string::npos ? end : end + 1 - begin);
+    while (card.ends_with("\n\n")) card.pop_back();
+  }
+  if (metrics.empty()) return card;
+  card += fmt::format("\n{}\n| metric | reference | this | verdict |\n", kEvaluation);
+  card += "|---|---:|---:|---|\n";
+  for (const CardMetric& m : metrics) {
+    card += fmt::format("| {} | {} | {} | {} |\n", m.name, m.reference, m.candidate, m.verdict);
+  }
+  return card;
+}
+
+std::string base_model_name(const fs::path& folder) {
+  constexpr std::string_view kPrefix = "models--";
+  fs::path path = fs::weakly_canonical(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  for (const fs::path& part : path) {
+    const std::string text = part.string();
+    if (!text.starts_with(kPrefix)) continue;
+    const std::string name = text.substr(kPrefix.size());
+    const size_t separator = name.find("--");
+    if (separator == std::string::npos) return name;
+    return name.substr(0, separator) + "/" + name.substr(separator + 2);
+  }
+  return path.filename().string();
+}
+
+std::vector<std::string> license_lines(std::string_view readme) {
+  std::vector<std::string> lines;
+  constexpr std::string_view kFence = "---\n";
+  if (!readme.starts_with(kFence)) return lines;
+  size_t begin = kFence.size();
+  while (begin < readme.size()) {
+    const size_t end = std::min(readme.find('\n', begin), readme.size());
+    const std::string_view line = readme.substr(begin, end - begin);
+    if (line == "---") break;
+    if (line.starts_with("license:") || line.starts_with("license_name:") ||
+        line.starts_with("license_link:"))
+      lines.emplace_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace hone

@@ -1,0 +1,218 @@
+// Naive versions of the number formats and of block FP8 and NVFP4, written from their definitions
+// in float64 with brute-force rounding, and a safetensors reader of their own: the independent
+// side of the tests of quantization.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace hone::reference {
+
+// ---- scalars
+
+inline double bf16_value(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+// E4M3FN without its NaN codes: value of code 0..126 (sign excluded).
+inline double e4m3_magnitude(int code) {
+  const int exponent = code >> 3;
+  const int mantissa = code & 7;
+  return exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+}
+
+inline double e2m1_magnitude(int code) {
+  const double values[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return values[code];
+}
+
+inline double e4m3_value(uint8_t code) {
+  const double magnitude = e4m3_magnitude(code & 0x7F);
+  return (code & 0x80) != 0 ? -magnitude : magnitude;
+}
+
+inline double e2m1_value(int code) {
+  return (code & 8) != 0 ? -e2m1_magnitude(code & 7) : e2m1_magnitude(code & 7);
+}
+
+// The nearest of `count` rising magnitudes; a tie goes to the even code. Saturates.
+template <typename Magnitude>
+int nearest(double x, int count, Magnitude magnitude) {
+  int best = 0;
+  for (int code = 1; code < count; ++code) {
+    const double now = std::fabs(magnitude(code) - x);
+    const double before = std::fabs(magnitude(best) - x);
+    if (now < before || (now == before && code % 2 == 0)) best = code;
+  }
+  return best;
+}
+
+inline uint8_t e4m3_code(double x) {
+  const int code = nearest(std::fabs(x), 127, e4m3_magnitude);
+  return static_cast<uint8_t>(code | (std::signbit(x) ? 0x80 : 0));
+}
+
+inline int e2m1_code(double x) {
+  return nearest(std::fabs(x), 8, e2m1_magnitude) | (std::signbit(x) ? 8 : 0);
+}
+
+// ---- matrices, row-major
+
+struct Matrix {
+  int64_t rows = 0;
+  int64_t cols = 0;
+  std::vector<double> values;
+  [[nodiscard]] double at(int64_t r, int64_t c) const {
+    return values[static_cast<size_t>(r * cols + c)];
+  }
+};
+
+struct BlockFp8 {
+  std::vector<uint8_t> codes;
+  std::vector<float> scales;
+};
+
+// One rounding to float32 per operation, as documented; float64 quotients of float32 numbers round
+// to the same float32 as a direct division does.
+inline BlockFp8 block_fp8(const Matrix& w, bool power_of_two) {
+  constexpr int64_t kBlock = 128;
+  const int64_t down = (w.rows + kBlock - 1) / kBlock;
+  const int64_t across = (w.cols + kBlock - 1) / kBlock;
+  BlockFp8 result;
+  result.codes.resize(w.values.size());
+  result.scales.assign(static_cast<size_t>(down * across), 0.0F);
+  for (int64_t r = 0; r < w.rows; ++r) {
+    for (int64_t c = 0; c < w.cols; ++c) {
+      float& amax = result.scales[static_cast<size_t>(r / kBlock * across + c / kBlock)];
+      amax = std::max(amax, static_cast<float>(std::fabs(w.at(r, c))));
+    }
+  }
+  for (float& scale : result.scales) {
+    if (scale == 0.0F) {
+      scale = 1.0F;
+      continue;
+    }
+    scale = static_cast<float>(static_cast<double>(scale) / 448.0);
+    if (power_of_two) scale = static_cast<float>(std::exp2(std::ceil(std::log2(scale))));
+  }
+  for (int64_t r = 0; r < w.rows; ++r) {
+    for (int64_t c = 0; c < w.cols; ++c) {
+      const double scale = result.scales[static_cast<size_t>(r / kBlock * across + c / kBlock)];
+      const auto scaled = static_cast<float>(w.at(r, c) / scale);
+      result.codes[static_cast<size_t>(r * w.cols + c)] = e4m3_code(scaled);
+    }
+  }
+  return result;
+}
+
+struct Nvfp4 {
+  std::vector<uint8_t> codes;   // two in a byte, even column low
+  std::vector<uint8_t> scales;  // E4M3
+};
+
+inline Nvfp4 nvfp4(const Matrix& w, float g) {
+  Nvfp4 result;
+  result.codes.assign(w.values.size() / 2, 0);
+  for (size_t block = 0; block < w.values.size() / 16; ++block) {
+    double amax = 0;
+    for (size_t i = 0; i < 16; ++i) amax = std::max(amax, std::fabs(w.values[16 * block + i]));
+    const auto sixth = static_cast<float>(amax / 6.0);
+    const auto relative = static_cast<float>(static_cast<double>(sixth) / g);
+    uint8_t scale = e4m3_code(std::max(static_cast<double>(relative), std::ldexp(1.0, -9)));
+    if (amax == 0) scale = 0x38;
+    result.scales.push_back(scale);
+    const auto step = static_cast<float>(e4m3_value(scale) * g);
+    for (size_t i = 0; i < 16; ++i) {
+      const size_t at = 16 * block + i;
+      const auto scaled = static_cast<float>(w.values[at] / static_cast<double>(step));
+      const int code = e2m1_code(scaled);
+      result.codes[at / 2] |= static_cast<uint8_t>(at % 2 == 0 ? code : code << 4);
+    }
+  }
+  return result;
+}
+
+// ---- files
+
+struct StoredTensor {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::string bytes;
+};
+
+inline std::string read_bytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// All tensors of all *.safetensors files of a folder.
+inline std::map<std::string, StoredTensor> read_folder(const std::filesystem::path& folder) {
+  std::map<std::string, StoredTensor> tensors;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const std::string bytes = read_bytes(entry.path());
+    uint64_t size = 0;
+    std::memcpy(&size, bytes.data(), 8);
+    const auto header = nlohmann::json::parse(bytes.substr(8, size));
+    for (const auto& [name, value] : header.items()) {
+      if (name == "__metadata__") continue;
+      const auto begin = value["data_offsets"][0].get<size_t>();
+      const auto end = value["data_offsets"][1].get<size_t>();
+      if (tensors.contains(name)) throw std::runtime_error(name + " is in two files");
+      tensors[name] = {
+          value["dtype"].get<std::string>(),
+          value["shape"].get<std::vector<int64_t>>(),
+          bytes.substr(8 + size + begin, end - begin)};
+    }
+  }
+  return tensors;
+}
+
+template <typename T>
+std::vector<T> elements(const StoredTensor& tensor) {
+  std::vector<T> values(tensor.bytes.size() / sizeof(T));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+// A BF16 or F32 matrix.
+inline Matrix matrix_of(const StoredTensor& tensor) {
+  Matrix m{tensor.shape.at(0), tensor.shape.at(1), {}};
+  if (tensor.dtype == "BF16") {
+    for (uint16_t bits : elements<uint16_t>(tensor)) m.values.push_back(bf16_value(bits));
+  } else if (tensor.dtype == "F32") {
+    for (float value : elements<float>(tensor)) m.values.push_back(value);
+  } else {
+    throw std::runtime_error("matrix_of: dtype " + tensor.dtype);
+  }
+  return m;
+}
+
+// |a - b| / |b| in the Frobenius norm.
+inline double relative_error(const std::vector<double>& a, const std::vector<double>& b) {
+  double difference = 0;
+  double norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+}  // namespace hone::reference
