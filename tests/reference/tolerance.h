@@ -27,11 +27,6 @@ inline double dot_tolerance(int64_t k, double norm) {
   return kHigherOrders * canonical_depth(k) * kUnitRoundoff * norm;
 }
 
-// Dot product in an unknown order (BLAS); `norm` as above.
-inline double any_order_dot_tolerance(int64_t k, double norm) {
-  return kHigherOrders * static_cast<double>(k + 1) * kUnitRoundoff * norm;
-}
-
 // `roundings` correctly rounded operations in a row on a result of size |value|.
 inline double chain_tolerance(double roundings, double value) {
   return kHigherOrders * roundings * kUnitRoundoff * std::fabs(value) + 0x1p-149;
@@ -63,6 +58,35 @@ inline double attention_tolerance(
   return kHigherOrders * (2.0 * score + 2.0 * rescale + 2.0 * sum + 4.0 * kExpRelative) *
              value_norm +
          0x1p-126;
+}
+
+// Sizes of a decoder whose logits are compared.
+struct ForwardSizes {
+  int64_t layers = 0;
+  int64_t hidden = 0;
+  int64_t attention = 0;  // heads * head_dim
+  int64_t intermediate = 0;
+  int64_t keys = 0;  // longest attention
+};
+
+// A logit of a float32 forward pass against exact arithmetic. `norm` = |final hidden| * |lm_head
+// row| bounds the last product. Every layer passes its stream through products over `hidden`
+// (q/k/v, gate/up, and o over `attention`) and `intermediate` terms and an attention over `keys`;
+// rounding errors of that many operations in any order add up at random, and 8 sqrt(operations)
+// unit roundoffs cover them (probabilistic bound, Higham and Mary, SIAM J. Sci. Comput. 41, 2019).
+inline double forward_tolerance(const ForwardSizes& s, double norm) {
+  const double per_layer =
+      static_cast<double>(3 * s.hidden + s.attention + s.intermediate + 2 * s.keys) + 64.0;
+  const double operations =
+      static_cast<double>(s.layers) * per_layer + static_cast<double>(s.hidden);
+  return 8.0 * std::sqrt(operations) * kUnitRoundoff * norm;
+}
+
+// Against an implementation that rounds rotary frequencies and angles to float32 (transformers):
+// at `position` every pair is turned by up to 2 * position * u more, which moves a logit by at most
+// that part of its bound.
+inline double float_rope_tolerance(int64_t position, double norm) {
+  return 2.0 * static_cast<double>(position) * kUnitRoundoff * norm;
 }
 
 // Central difference of a smooth function computed in float64 with step h: truncation

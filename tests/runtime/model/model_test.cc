@@ -68,19 +68,15 @@ std::vector<std::vector<float>> all_logits(
   return rows;
 }
 
-// Error of a float32 forward pass against exact arithmetic, where `norm` bounds the last dot
-// product (reference::LlamaResult). Every layer passes its stream through products of K = hidden
-// (q/k/v, o, gate/up) and intermediate (down) terms and an attention over n keys; rounding errors
-// of about that many operations in a row add up at random, so that 8 sqrt(operations) unit
-// roundoffs cover them (probabilistic bound, Higham and Mary 2019). `length` K-orders are not
-// assumed: transformers' products run in the order of its BLAS.
 double forward_tolerance(const ModelConfig& c, size_t keys, double norm) {
-  const double per_layer =
-      static_cast<double>(3 * c.hidden + c.heads * c.head_dim + c.intermediate) +
-      2.0 * static_cast<double>(keys) + 64.0;
-  const double operations =
-      static_cast<double>(c.layers) * per_layer + static_cast<double>(c.hidden);
-  return 8.0 * std::sqrt(operations) * reference::kUnitRoundoff * norm;
+  return reference::forward_tolerance(
+      {.layers = c.layers,
+       .hidden = c.hidden,
+       .attention = c.heads * c.head_dim,
+       .intermediate = c.intermediate,
+       .keys = static_cast<int64_t>(keys)},
+      norm
+  );
 }
 
 void expect_reference(
@@ -132,12 +128,10 @@ TEST(Model, AgreesWithTransformers) {
         const auto row = item.at("rows")[i].get<size_t>();
         const auto want = item.at("logits")[i].get<std::vector<double>>();
         ASSERT_EQ(want.size(), rows[row].size());
-        // transformers rounds frequencies and angles to float32, which turns every pair by up to
-        // position * 2 u more; the logits then move by at most that part of their bound.
-        const double angle = 2.0 * static_cast<double>(row) * reference::kUnitRoundoff;
+        // Both sides round.
         const double tolerance =
             2.0 * forward_tolerance(model->config(), tokens.size(), bound.norm[row]) +
-            angle * bound.norm[row];
+            reference::float_rope_tolerance(static_cast<int64_t>(row), bound.norm[row]);
         for (size_t k = 0; k < want.size(); ++k)
           ASSERT_NEAR(rows[row][k], want[k], tolerance) << name << " row " << row << " logit " << k;
       }
