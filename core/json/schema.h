@@ -4,6 +4,7 @@
 // compiler. Keywords that are not supported are reported, never ignored silently.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,9 @@ struct SchemaViolation {
 class JsonSchema {
  public:
   // Throws DataError when the document is no schema (wrong keyword types, unresolvable $ref,
-  // invalid regular expression). Remote references are never fetched.
-  static JsonSchema compile(const Json& schema);
+  // invalid regular expression). Nothing is fetched: references to other documents resolve only
+  // within `known` (URI -> document), which must outlive the call.
+  static JsonSchema compile(const Json& schema, const std::map<std::string, Json>& known = {});
 
   JsonSchema(JsonSchema&&) noexcept;
   JsonSchema& operator=(JsonSchema&&) noexcept;
@@ -38,6 +40,8 @@ class JsonSchema {
   [[nodiscard]] const std::vector<std::string>& unsupported() const;
 
  private:
+  friend class SchemaCompiler;
+  friend class SchemaValidator;
   struct Node;
   struct State;
   explicit JsonSchema(std::unique_ptr<State> state);
