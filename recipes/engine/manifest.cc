@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/threads.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -18,15 +20,22 @@ bool counts(const fs::path& relative) {
   return name != kManifestName && name != "hone.run.json" && name != "README.md";
 }
 
-// (relative name, sha256) of every file of a folder, sorted by name.
+// (relative name, sha256) of every file of a folder, sorted by name. Files are hashed in parallel:
+// for a checkpoint of several shards this is most of what a manifest costs.
 std::map<std::string, std::string> hash_files(const fs::path& folder) {
-  std::map<std::string, std::string> files;
+  std::vector<fs::path> names;
   const auto options = fs::directory_options::follow_directory_symlink;
   for (const auto& entry : fs::recursive_directory_iterator(folder, options)) {
     if (!entry.is_regular_file()) continue;
     const fs::path relative = entry.path().lexically_relative(folder);
-    if (counts(relative)) files[relative.generic_string()] = sha256_file(entry.path());
+    if (counts(relative)) names.push_back(relative);
   }
+  std::vector<std::string> hashes(names.size());
+  ThreadPool::global().parallel_for(std::ssize(names), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) hashes[i] = sha256_file(folder / names[i]);
+  });
+  std::map<std::string, std::string> files;
+  for (size_t i = 0; i < names.size(); ++i) files[names[i].generic_string()] = hashes[i];
   return files;
 }
 
