@@ -11,17 +11,16 @@
 #include "core/format/load.h"
 #include "runtime/op/cpu/kernels.h"
 #include "runtime/op/cpu/scratch.h"
+#include "runtime/op/tiled_gemm.h"
 
 namespace hone {
 namespace {
 
-// Rows of x whose packed copy is held at a time; weight tiles are decoded once for each such chunk.
-constexpr int64_t kPackedRows = 512;
 // Multiplications that are worth a thread of their own.
 constexpr int64_t kThreadWork = 1 << 16;
 
-thread_local cpu::Scratch t_packed;
-thread_local cpu::Scratch t_tile;
+thread_local cpu::Scratch t_rows;
+thread_local cpu::Scratch t_scales;
 
 WeightFormat dense_format(DType type) {
   switch (type) {
@@ -52,49 +51,26 @@ const uint8_t* raw(const Tensor& tensor) {
   return reinterpret_cast<const uint8_t*>(tensor.bytes());
 }
 
-// [rows, k] to blocks of kMatmulBlock columns (cpu::MatmulCall::x), widths padded with zeros.
-void pack_rows(const float* x, int64_t rows, int64_t k, float* packed) {
-  ThreadPool::global().parallel_for(rows, kThreadWork / k + 1, [&](int64_t r0, int64_t r1) {
-    for (int64_t begin = 0; begin < k; begin += kMatmulBlock) {
-      const int64_t columns = std::min(kMatmulBlock, k - begin);
-      const int64_t width = (columns + kMatmulLanes - 1) / kMatmulLanes * kMatmulLanes;
-      float* block = packed + begin * rows;
-      for (int64_t r = r0; r < r1; ++r) {
-        std::copy_n(x + r * k + begin, columns, block + r * width);
-        std::fill_n(block + r * width + columns, width - columns, 0.0F);
-      }
-    }
-  });
-}
-
-void run_direct(const cpu::MatmulCall& call) {
+void run_direct(cpu::MatmulCall call) {
   const cpu::Kernels& kernels = cpu::kernels();
+  const int64_t k = call.desc.k;
+  const bool reorder = call.desc.format == WeightFormat::kNvfp4 && kernels.order_nvfp4 != nullptr;
+  call.x_stride = cpu::packed_stride(k);
+  float* packed = t_rows.get(call.rows * call.x_stride);
+  for (int64_t r = 0; r < call.rows; ++r) {
+    const float* row = call.x + r * k;
+    if (reorder) {
+      kernels.order_nvfp4(row, k, packed + r * call.x_stride);
+    } else {
+      std::copy_n(row, k, packed + r * call.x_stride);
+    }
+  }
+  call.x = packed;
   // Ranges start at multiples of four weight rows, the kernels' group.
   const int64_t grain = (kThreadWork / (call.desc.k * call.rows) / 4 + 1) * 4;
   ThreadPool::global().parallel_for(call.desc.n, grain, [&](int64_t n0, int64_t n1) {
     kernels.matmul_direct(call, n0, n1);
   });
-}
-
-void run_tiled(cpu::MatmulCall call, int64_t rows) {
-  const cpu::Kernels& kernels = cpu::kernels();
-  const int64_t k = call.desc.k;
-  const int64_t padded = (k + kMatmulLanes - 1) / kMatmulLanes * kMatmulLanes;
-  const float* x = call.x;
-  float* y = call.y;
-  for (int64_t row = 0; row < rows; row += kPackedRows) {
-    call.rows = std::min(kPackedRows, rows - row);
-    float* packed = t_packed.get(call.rows * padded);
-    pack_rows(x + row * k, call.rows, k, packed);
-    call.x = packed;
-    call.y = y + row * call.y_stride;
-    // Small weights are split finer than a tile, in multiples of the register tiles (3 and 6 rows).
-    const int64_t share = kThreadWork / (k * call.rows) / 6 * 6 + 6;
-    const int64_t grain = std::min(cpu::kTileWeightRows, std::max<int64_t>(12, share));
-    ThreadPool::global().parallel_for(call.desc.n, grain, [&](int64_t n0, int64_t n1) {
-      kernels.matmul_tiled(call, n0, n1, t_tile.get(cpu::kTileWeightRows * kMatmulBlock));
-    });
-  }
 }
 
 }  // namespace
@@ -242,19 +218,25 @@ void matmul(const LinearWeight& weight, std::span<const float> x, std::span<floa
       call.group_scales = raw(quantized->block_scales);
       call.products = products.data();
     } else {
-      call.block_scales = quantized->block_scales.as<float>().data();
+      const std::span<const float> scales = quantized->block_scales.as<float>();
+      float* scaled = t_scales.get(static_cast<int64_t>(scales.size()));
+      for (size_t i = 0; i < scales.size(); ++i) scaled[i] = scales[i] * 256.0F;
+      call.block_scales_256 = scaled;
     }
   } else {
     call.codes = raw(*weight.dense_tensor());
   }
-  call.rows = rows;
-  call.x = x.data();
-  call.y = y.data();
-  call.y_stride = desc.n;
   if (rows <= cpu::kDirectRows) {
+    call.rows = rows;
+    call.x = x.data();
+    call.y = y.data();
+    call.y_stride = desc.n;
     run_direct(call);
   } else {
-    run_tiled(call, rows);
+    TiledGemm gemm;
+    gemm.weight = call;
+    gemm.rows = rows;
+    tiled_gemm(gemm, x.data(), y.data());
   }
 }
 

@@ -51,7 +51,8 @@ class LinearWeight {
   // weight: [N, K] F32, BF16 or F16. UsageError for another dtype or rank.
   static LinearWeight dense(Tensor weight);
   // Any Format of core/format. DataError from QuantizedTensor::validate(name).
-  // REQUIRES: no NaN codes (model loading refuses them by name); E4M3 NaN would decode as 480.
+  // REQUIRES: no NaN codes (model loading refuses them by name; E4M3 NaN would decode as 480) and
+  // FP8 block scales below 2^119.
   static LinearWeight quantized(QuantizedTensor weight, std::string_view name);
 
   [[nodiscard]] const MatmulDesc& desc() const { return desc_; }

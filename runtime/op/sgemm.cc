@@ -3,23 +3,14 @@
 #include <algorithm>
 #include <mutex>
 
-#include <cblas-openblas.h>
-
 #include "core/base/error.h"
-#include "core/base/threads.h"
+#include "runtime/op/cpu/scratch.h"
+#include "runtime/op/tiled_gemm.h"
 
 namespace hone {
 namespace {
 
-// Tiles of C. Large enough that packing a panel of A and B is paid back, small enough to share out
-// the weight gradients of a small model.
-constexpr int64_t kTileRows = 128;
-constexpr int64_t kTileCols = 512;
-
-void single_threaded_blas() {
-  static std::once_flag once;
-  std::call_once(once, [] { openblas_set_num_threads(1); });
-}
+thread_local cpu::Scratch t_weight;
 
 void check_size(const char* name, size_t found, int64_t rows, int64_t cols) {
   require(
@@ -52,33 +43,27 @@ void sgemm(
   check_size("B", b.size(), args.k, args.n);
   check_size("C", c.size(), args.m, args.n);
   if (args.m == 0 || args.n == 0) return;
-  single_threaded_blas();
-  const int64_t lda = std::max<int64_t>(1, args.transpose_a ? args.m : args.k);
-  const int64_t ldb = std::max<int64_t>(1, args.transpose_b ? args.k : args.n);
-  const int64_t tiles_m = (args.m - 1) / kTileRows + 1;
-  const int64_t tiles_n = (args.n - 1) / kTileCols + 1;
-  ThreadPool::global().parallel_for(tiles_m * tiles_n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const int64_t row = tile / tiles_n * kTileRows;
-      const int64_t col = tile % tiles_n * kTileCols;
-      cblas_sgemm(
-          CblasRowMajor,
-          args.transpose_a ? CblasTrans : CblasNoTrans,
-          args.transpose_b ? CblasTrans : CblasNoTrans,
-          static_cast<blasint>(std::min(kTileRows, args.m - row)),
-          static_cast<blasint>(std::min(kTileCols, args.n - col)),
-          static_cast<blasint>(args.k),
-          args.alpha,
-          a.data() + (args.transpose_a ? row : row * lda),
-          static_cast<blasint>(lda),
-          b.data() + (args.transpose_b ? col * ldb : col),
-          static_cast<blasint>(ldb),
-          args.beta,
-          c.data() + row * args.n + col,
-          static_cast<blasint>(args.n)
-      );
-    }
-  });
+  if (args.beta == 0.0F) {
+    if (args.k == 0) std::fill(c.begin(), c.end(), 0.0F);
+  } else if (args.beta != 1.0F) {
+    for (float& value : c) value *= args.beta;
+  }
+  if (args.k == 0) return;
+
+  TiledGemm gemm;
+  gemm.rows = args.m;
+  gemm.transposed_x = args.transpose_a;
+  gemm.factor = args.alpha;
+  gemm.weight.desc = {WeightFormat::kF32, args.n, args.k};
+  gemm.weight.accumulate = args.beta != 0.0F;
+  const float* weight = b.data();
+  if (!args.transpose_b) {
+    float* rows = t_weight.get(args.n * args.k);
+    transpose({b.data(), args.n, rows, args.k, 1.0F}, args.k);
+    weight = rows;
+  }
+  gemm.weight.codes = reinterpret_cast<const uint8_t*>(weight);
+  tiled_gemm(gemm, a.data(), c.data());
 }
 
 void linear_forward(

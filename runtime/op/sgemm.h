@@ -1,9 +1,10 @@
 // Dense float32 matrix products for training, over OpenBLAS.
 //
-// C = alpha * op(A) * op(B) + beta * C, row-major. OpenBLAS runs single-threaded in each call; C is
-// cut into a grid of tiles that depends on the shape alone and the tiles are shared out over
-// ThreadPool::global(), so results do not depend on the number of threads. They do depend on the
-// CPU's BLAS kernel: inference never uses this (runtime/op/matmul.h).
+// C = alpha * op(A) * op(B) + beta * C, row-major, over the tiled kernel of runtime/op/matmul.h and
+// in its canonical order: C = beta * C (rounded; skipped for 0 and 1), A = alpha * op(A) (rounded),
+// then the blocks of K are added in order. So training gives the same bits for every thread count
+// and ISA. (A BLAS does not promise that, and distributions' OpenBLAS falls back to its slowest
+// kernels on CPUs that it does not know; tests/bench/op_prefill compares.)
 #pragma once
 
 #include <cstdint>

@@ -94,11 +94,11 @@ HONE_SIMD void update(QueryState& state, const Tile& tile, float scale, int64_t 
   state.total = state.total * factor[0] + hsum(p0 + p1);
   state.top = top;
   int64_t column = 0;
-#if HONE_ISA_WIDTH(HONE_ISA) == 512
-  for (; column + 128 <= head_dim; column += 128) {
-    weighted_sum<8>(state, tile, correction, column);
+  if constexpr (HONE_ISA_WIDTH(HONE_ISA) == 512) {
+    for (; column + 128 <= head_dim; column += 128) {
+      weighted_sum<8>(state, tile, correction, column);
+    }
   }
-#endif
   for (; column + 64 <= head_dim; column += 64) weighted_sum<4>(state, tile, correction, column);
   for (; column + 16 <= head_dim; column += 16) weighted_sum<1>(state, tile, correction, column);
   if (column < head_dim) weighted_sum_partial(state, tile, correction, {column, head_dim});

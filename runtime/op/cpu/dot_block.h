@@ -8,8 +8,9 @@
 
 namespace hone::HONE_ISA {
 
-// The register tile of the tiled matmul: accumulators, one row of each side and a spare fit the
-// register file (32 registers with AVX-512; 16, two to a vector, with AVX2).
+// The register tile of the tiled matmul: accumulators, a vector of each row of x and one of a
+// weight row fit the register file (32 registers with AVX-512, 16 with AVX2, where large tiles take
+// the lower and the upper eight lanes in two passes).
 #if HONE_ISA_WIDTH(HONE_ISA) == 512
 inline constexpr int kTileX = 4;
 inline constexpr int kTileW = 6;
@@ -17,7 +18,7 @@ inline constexpr int kTileW = 6;
 inline constexpr int kTileQueries = 4;
 inline constexpr int kTileKeys = 4;
 #else
-inline constexpr int kTileX = 2;
+inline constexpr int kTileX = 4;
 inline constexpr int kTileW = 3;
 inline constexpr int kTileQueries = 1;
 inline constexpr int kTileKeys = 4;
@@ -119,13 +120,12 @@ HONE_SIMD void hsum_all(const f32x16* a, float* sums) {
   }
 }
 
-// sums[i * kW + j] = dot(x[i], w[j]) over k <= 1024 columns, i < kX, j < kW.
+// Whole vectors of columns: acc[i * kW + j] += x[i] * w[j].
 template <int kX, int kW>
-HONE_SIMD void dot_block(const float* const* x, const float* const* w, int64_t k, float* sums) {
-  f32x16 acc[kX * kW];
-  for (int i = 0; i < kX * kW; ++i) acc[i] = zero();
-  int64_t column = 0;
-  for (; column + 16 <= k; column += 16) {
+HONE_SIMD void dot_columns(
+    const float* const* x, const float* const* w, int64_t columns, f32x16 (&acc)[kX * kW]
+) {
+  for (int64_t column = 0; column + 16 <= columns; column += 16) {
     f32x16 left[kX];
     for (int i = 0; i < kX; ++i) left[i] = load(x[i] + column);
     for (int j = 0; j < kW; ++j) {
@@ -133,11 +133,64 @@ HONE_SIMD void dot_block(const float* const* x, const float* const* w, int64_t k
       for (int i = 0; i < kX; ++i) acc[i * kW + j] = fma(left[i], right, acc[i * kW + j]);
     }
   }
-  if (column < k) {
+}
+
+#if HONE_ISA_WIDTH(HONE_ISA) == 2
+// Lanes kFirst .. kFirst + 7 only: twelve accumulators in as many registers.
+template <int kX, int kW, int kFirst>
+HONE_SIMD void dot_half_columns(
+    const float* const* x, const float* const* w, int64_t columns, __m256 (&acc)[kX * kW]
+) {
+  for (int i = 0; i < kX * kW; ++i) acc[i] = _mm256_setzero_ps();
+  for (int64_t column = 0; column + 16 <= columns; column += 16) {
+    __m256 right[kW];
+    for (int j = 0; j < kW; ++j) right[j] = _mm256_loadu_ps(w[j] + column + kFirst);
+    for (int i = 0; i < kX; ++i) {
+      const __m256 left = _mm256_loadu_ps(x[i] + column + kFirst);
+      for (int j = 0; j < kW; ++j) {
+        acc[i * kW + j] = _mm256_fmadd_ps(left, right[j], acc[i * kW + j]);
+      }
+    }
+  }
+}
+
+template <int kX, int kW>
+HONE_SIMD void dot_in_halves(
+    const float* const* x, const float* const* w, int64_t columns, f32x16 (&acc)[kX * kW]
+) {
+  __m256 low[kX * kW];
+  dot_half_columns<kX, kW, 0>(x, w, columns, low);
+  for (int i = 0; i < kX * kW; ++i) acc[i].lo = low[i];
+  __m256 high[kX * kW];
+  dot_half_columns<kX, kW, 8>(x, w, columns, high);
+  for (int i = 0; i < kX * kW; ++i) acc[i].hi = high[i];
+}
+#endif
+
+// sums[i * kW + j] = dot(x[i], w[j]) over at most 1024 columns, i < kX, j < kW.
+template <int kX, int kW>
+HONE_SIMD void dot_block(
+    const float* const* x, const float* const* w, int64_t columns, float* sums
+) {
+  f32x16 acc[kX * kW];
+#if HONE_ISA_WIDTH(HONE_ISA) == 2
+  if constexpr (kX * kW > 6) {
+    dot_in_halves<kX, kW>(x, w, columns, acc);
+  } else {
+    for (int i = 0; i < kX * kW; ++i) acc[i] = zero();
+    dot_columns<kX, kW>(x, w, columns, acc);
+  }
+#else
+  for (int i = 0; i < kX * kW; ++i) acc[i] = zero();
+  dot_columns<kX, kW>(x, w, columns, acc);
+#endif
+  const int64_t column = columns / 16 * 16;
+  if (column < columns) {
+    const int64_t left = columns - column;
     for (int j = 0; j < kW; ++j) {
-      const f32x16 right = load_partial(w[j] + column, k - column);
+      const f32x16 right = load_partial(w[j] + column, left);
       for (int i = 0; i < kX; ++i) {
-        acc[i * kW + j] = fma(load_partial(x[i] + column, k - column), right, acc[i * kW + j]);
+        acc[i * kW + j] = fma(load_partial(x[i] + column, left), right, acc[i * kW + j]);
       }
     }
   }

@@ -13,6 +13,7 @@ Kernels make_avx2() {
   avx2::fill_attention(table);
   avx2::fill_elementwise(table);
   avx2::fill_rows(table);
+  avx2::fill_transpose(table);
   return table;
 }
 
@@ -24,6 +25,7 @@ Kernels make_avx512() {
   avx512::fill_attention(table);
   avx512::fill_elementwise(table);
   avx512::fill_rows(table);
+  avx512::fill_transpose(table);
   return table;
 }
 

@@ -11,15 +11,15 @@ namespace {
 // Rows of x that stay in the second-level cache while the panels of a weight tile pass over them.
 constexpr int64_t kRowBlock = 64;
 
-// Columns [begin, end) of weight rows [n0, n1) into tile [n1 - n0, width], width padded to 16.
+// Columns [begin, end) of weight rows [n0, n1) into the tile, padded to 16.
 template <typename Row>
 void decode_tile(
     const cpu::MatmulCall& call, const int64_t (&rows)[2], const int64_t (&columns)[2], float* tile
 ) {
-  const int64_t width = (columns[1] - columns[0] + 15) / 16 * 16;
+  const int64_t stride = cpu::packed_stride(columns[1] - columns[0]);
   for (int64_t n = rows[0]; n < rows[1]; ++n) {
     const Row row(call, n);
-    float* out = tile + (n - rows[0]) * width;
+    float* out = tile + (n - rows[0]) * stride;
     int64_t k = columns[0];
     for (; k + 32 <= columns[1]; k += 32, out += 32) {
       f32x16 a;
@@ -37,11 +37,12 @@ void decode_tile(
   }
 }
 
-// One block of columns of x and weight, both [.., width] float32.
+// One block of columns of x and weight, rows `stride` apart.
 struct Panel {
-  const float* x;  // first row
-  const float* w;  // first row
-  int64_t width;
+  const float* x;   // first row
+  const float* w;   // first row
+  int64_t columns;  // a multiple of 16
+  int64_t stride;
   float* y;  // of the first row of both
   int64_t y_stride;
   bool first;  // first block: stores instead of adding
@@ -51,10 +52,10 @@ template <int kX, int kW>
 void multiply_block(const Panel& p) {
   const float* x[kX];
   const float* w[kW];
-  for (int i = 0; i < kX; ++i) x[i] = p.x + i * p.width;
-  for (int j = 0; j < kW; ++j) w[j] = p.w + j * p.width;
+  for (int i = 0; i < kX; ++i) x[i] = p.x + i * p.stride;
+  for (int j = 0; j < kW; ++j) w[j] = p.w + j * p.stride;
   float sums[kX * kW];
-  dot_block<kX, kW>(x, w, p.width, sums);
+  dot_block<kX, kW>(x, w, p.columns, sums);
   for (int i = 0; i < kX; ++i) {
     float* y = p.y + i * p.y_stride;
     for (int j = 0; j < kW; ++j) y[j] = p.first ? sums[i * kW + j] : y[j] + sums[i * kW + j];
@@ -80,21 +81,21 @@ void multiply_x(const Panel& p, int64_t x_rows, int64_t weight_rows) {
 void multiply_tile(
     const cpu::MatmulCall& call, const int64_t (&rows)[2], int64_t block, const float* tile
 ) {
-  const int64_t begin = block * kMatmulBlock;
-  const int64_t left = call.desc.k - begin;
-  const int64_t width = ((left < kMatmulBlock ? left : kMatmulBlock) + 15) / 16 * 16;
-  const float* x = call.x + begin * call.rows;
+  const int64_t left = call.desc.k - block * kMatmulBlock;
+  const int64_t stride = cpu::packed_stride(left < kMatmulBlock ? left : kMatmulBlock);
+  const float* x = call.x + block * cpu::kPackedBlock * call.rows;
   for (int64_t r0 = 0; r0 < call.rows; r0 += kRowBlock) {
     const int64_t r1 = r0 + kRowBlock < call.rows ? r0 + kRowBlock : call.rows;
     for (int64_t n = rows[0]; n < rows[1]; n += kTileW) {
       for (int64_t r = r0; r < r1; r += kTileX) {
         const Panel panel{
-            x + r * width,
-            tile + (n - rows[0]) * width,
-            width,
+            x + r * stride,
+            tile + (n - rows[0]) * stride,
+            stride - kMatmulLanes,
+            stride,
             call.y + r * call.y_stride + n,
             call.y_stride,
-            block == 0};
+            block == 0 && !call.accumulate};
         multiply_x<kTileX>(panel, r1 - r, rows[1] - n);
       }
     }

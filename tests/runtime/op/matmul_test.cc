@@ -56,7 +56,7 @@ TEST_P(MatmulFormat, GivesTheCanonicalBits) {
   for (const Size size : sizes(GetParam())) {
     const LinearWeight weight = random_weight(GetParam(), size.n, size.k, 7);
     const std::vector<float> w = decoded(weight);
-    for (const int64_t rows : {1, 2, 3, 4, 5, 9}) {
+    for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
       const std::vector<float> x = random_floats(static_cast<size_t>(rows * size.k), 11);
       std::vector<float> expected(static_cast<size_t>(rows * size.n));
       for (int64_t r = 0; r < rows; ++r) {
@@ -111,7 +111,7 @@ TEST_P(MatmulFormat, DoesNotDependOnRowsThreadsOrIsa) {
   for (const CpuIsa isa : cpu_isas()) {
     for (const int threads : {1, 2, 3}) {
       const Environment environment(isa, threads);
-      for (const int64_t rows : {1, 2, 5, 16, 512, 600}) {
+      for (const int64_t rows : {1, 2, 5, 8, 16, 512, 600}) {
         std::vector<float> y(static_cast<size_t>(rows * size.n), NAN);
         matmul(weight, std::span(x).first(static_cast<size_t>(rows * size.k)), y);
         ASSERT_EQ(first_difference(y, std::span(expected).first(y.size())), -1)
@@ -155,7 +155,7 @@ TEST(Matmul, DecodesEveryNvfp4Code) {
   const std::vector<float> w = decoded(weight);
   for (const CpuIsa isa : cpu_isas()) {
     const Environment environment(isa, 1);
-    for (const int64_t rows : {1, 6}) {
+    for (const int64_t rows : {1, 6, 9}) {
       for (int64_t column = 0; column < 16; ++column) {
         std::vector<float> x(static_cast<size_t>(rows * 16), 0.0F);
         for (int64_t r = 0; r < rows; ++r) x[r * 16 + column] = 1.0F;
@@ -221,7 +221,7 @@ TEST(Matmul, TakesMisalignedMappings) {
 
 TEST(Matmul, PropagatesNanAndInfinity) {
   const LinearWeight weight = random_weight(WeightFormat::kBF16, 20, 64, 51);
-  for (const int64_t rows : {1, 8}) {
+  for (const int64_t rows : {1, 8, 12}) {
     std::vector<float> x = random_floats(static_cast<size_t>(rows * 64), 52);
     x[3] = NAN;
     std::vector<float> y(static_cast<size_t>(rows * 20));
@@ -238,8 +238,8 @@ TEST(Matmul, NamesItsKernels) {
   const MatmulDesc desc{WeightFormat::kNvfp4, 8, 32};
   const Environment environment(CpuIsa::kAvx2, 1);
   EXPECT_EQ(kernel_name(desc, 1), "nvfp4 matvec avx2");
-  EXPECT_EQ(kernel_name(desc, 4), "nvfp4 small-batch avx2");
-  EXPECT_EQ(kernel_name(desc, 5), "nvfp4 tiled avx2");
+  EXPECT_EQ(kernel_name(desc, 8), "nvfp4 small-batch avx2");
+  EXPECT_EQ(kernel_name(desc, 9), "nvfp4 tiled avx2");
   EXPECT_TRUE(supports(desc));
   EXPECT_FALSE(supports({WeightFormat::kNvfp4, 8, 24}));
   EXPECT_FALSE(supports({WeightFormat::kF32, 0, 24}));
