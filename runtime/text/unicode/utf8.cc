@@ -133,6 +133,11 @@ bool is_numeric(char32_t c) {
   return k == UTF8PROC_CATEGORY_ND || k == UTF8PROC_CATEGORY_NL || k == UTF8PROC_CATEGORY_NO;
 }
 
+bool is_decimal(char32_t c) {
+  if (c < 0x80) return c >= '0' && c <= '9';
+  return category(c) == UTF8PROC_CATEGORY_ND;
+}
+
 bool is_word(char32_t c) {
   if (c < 0x80) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

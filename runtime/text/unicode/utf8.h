@@ -66,6 +66,7 @@ size_t utf8_incomplete_suffix(std::string_view text);
 // Properties, as Rust's `char` and regex crates and Python's `str` define them.
 bool is_white_space(char32_t c);  // White_Space
 bool is_numeric(char32_t c);      // general categories Nd, Nl, No
+bool is_decimal(char32_t c);      // general category Nd
 bool is_word(char32_t c);         // regex \w: Alphabetic, M, Nd, Pc, Join_Control
 bool is_punctuation(char32_t c);  // ASCII punctuation or general category P
 bool is_mark(char32_t c);         // general category M
