@@ -67,6 +67,8 @@ void add_quantize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("quantize", "Quantize a checkpoint to block FP8 or NVFP4");
   bind_step(*command, arguments->step);
   command->get_option("--output")->required(false);
+  // One rule per flag: "--rule a=keep MODEL" must not take MODEL for a rule.
+  command->get_option("--rule")->allow_extra_args(false);
   command->add_flag("--dry-run", arguments->dry_run, "Print the plan and sizes, write nothing");
   command->add_flag("--full", arguments->full, "Print one line per tensor instead of per pattern");
   command->footer(examples(
