@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/json/json.h"
+#include "runtime/text/conversation.h"
 
 namespace hone {
 namespace {
@@ -22,15 +23,6 @@ SamplingParams read_sampling(const Json& config, const std::string& source) {
   return params;
 }
 
-bool has_chat_template(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / "chat_template.jinja")) return true;
-  const std::filesystem::path config = folder / "tokenizer_config.json";
-  if (!std::filesystem::exists(config)) return false;
-  const Json document = read_json_file(config);
-  return document.is_object() && document.contains("chat_template") &&
-         !document.at("chat_template").is_null();
-}
-
 }  // namespace
 
 std::vector<int32_t> LoadedModel::encode_chat(const ChatInput& input) const {
@@ -40,7 +32,12 @@ std::vector<int32_t> LoadedModel::encode_chat(const ChatInput& input) const {
       "text instead",
       folder.string()
   );
-  return tokenizer->encode(chat_template->render(input));
+  ChatInput normalized = input;
+  normalized.messages = normalize_messages(input.messages);
+  const Rendering rendering = chat_template->render_with_spans(normalized);
+  EncodeOptions options;
+  options.plain_spans = rendering.input_spans;
+  return tokenizer->encode_with(rendering.text, options).ids;
 }
 
 std::vector<int32_t> LoadedModel::encode_text(std::string_view text) const {
@@ -60,7 +57,7 @@ LoadedModel load_model(const std::filesystem::path& folder, ModelOptions options
   loaded.folder = folder;
   // The small files first: a missing tokenizer is known before gigabytes are scanned.
   loaded.tokenizer = Tokenizer::load(folder);
-  if (has_chat_template(folder)) loaded.chat_template = ChatTemplate::load(folder);
+  if (ChatTemplate::exists(folder)) loaded.chat_template = ChatTemplate::load(folder);
   const std::filesystem::path generation = folder / "generation_config.json";
   Json generation_config = Json::object();
   if (std::filesystem::exists(generation)) generation_config = read_json_file(generation);

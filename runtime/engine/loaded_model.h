@@ -26,7 +26,8 @@ struct LoadedModel {
   // What generation_config.json asks for; greedy when it is absent or has no do_sample.
   SamplingParams default_sampling;
 
-  // Prompt ids of a conversation. Text of the messages and tools that spells a special token stays
+  // Prompt ids of a conversation; messages may have any of OpenAI's forms (normalize_messages).
+  // Text of the messages and tools that spells a special token stays
   // ordinary text: only the template makes control tokens. Throws DataError when there is no chat
   // template, naming the folder.
   [[nodiscard]] std::vector<int32_t> encode_chat(const ChatInput& input) const;

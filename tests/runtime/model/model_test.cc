@@ -120,7 +120,8 @@ TEST(Model, AgreesWithTransformers) {
         std::filesystem::path(HONE_SOURCE_DIR) / "tests/golden/model";
     const auto model = Model::load(golden / name, {});
     const reference::Llama definition(golden / name);
-    for (const Json& item : read_json_file(golden / (name + ".json")).at("items")) {
+    const Json document = read_json_file(golden / (name + ".json"));
+    for (const Json& item : document.at("items")) {
       const auto tokens = item.at("ids").get<std::vector<int32_t>>();
       const auto rows = all_logits(*model, tokens, 256);
       const reference::LlamaResult bound = definition.forward(tokens);
