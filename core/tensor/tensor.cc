@@ -23,14 +23,15 @@ int64_t Shape::numel() const {
   int64_t count = 1;
   bool overflow = false;
   for (const int64_t size : dims_) {
-    require_data(size >= 0, "shape {} has a negative dimension", str());
+    // str() only on failure: element counts are asked for in hot loops.
+    if (size < 0) throw DataError(fmt::format("shape {} has a negative dimension", str()));
     overflow |= __builtin_mul_overflow(count, size, &count);
   }
   // A zero anywhere makes an empty tensor, whatever the other dimensions multiply to.
   for (const int64_t size : dims_) {
     if (size == 0) return 0;
   }
-  require_data(!overflow, "shape {} has more than 2^63 elements", str());
+  if (overflow) throw DataError(fmt::format("shape {} has more than 2^63 elements", str()));
   return count;
 }
 
@@ -42,12 +43,10 @@ int64_t byte_size(DType type, const Shape& shape) {
   const int64_t count = shape.numel();
   const int bits = dtype_bits(type);
   if (bits < 8) return count / 2 + count % 2;
-  require_data(
-      count <= std::numeric_limits<int64_t>::max() / (bits / 8),
-      "{} of shape {} needs more than 2^63 bytes",
-      dtype_name(type),
-      shape.str()
-  );
+  if (count > std::numeric_limits<int64_t>::max() / (bits / 8))
+    throw DataError(
+        fmt::format("{} of shape {} needs more than 2^63 bytes", dtype_name(type), shape.str())
+    );
   return count * (bits / 8);
 }
 
