@@ -55,13 +55,21 @@ ChatInput read_messages(const std::string& path) {
   return input;
 }
 
+// Before the model is loaded, which may take minutes.
+void check_arguments(const GenerateArguments& a) {
+  require(
+      a.prompt.empty() != a.messages.empty(),
+      "give either --prompt TEXT or --messages FILE (- reads standard input)"
+  );
+  require(
+      a.messages.empty() || (!a.raw && a.system.empty()),
+      "--raw and --system go with --prompt; --messages holds the whole conversation"
+  );
+  require(!a.raw || a.system.empty(), "--raw leaves the chat template out, so --system is lost");
+}
+
 std::vector<int32_t> read_prompt(const GenerateArguments& a, const LoadedModel& model) {
-  if (!a.messages.empty()) {
-    require(!a.raw, "--raw takes --prompt; --messages goes through the chat template");
-    require(a.prompt.empty(), "give --prompt or --messages, not both");
-    return model.encode_chat(read_messages(a.messages));
-  }
-  require(!a.prompt.empty(), "give --prompt TEXT (- reads standard input) or --messages FILE");
+  if (!a.messages.empty()) return model.encode_chat(read_messages(a.messages));
   const std::string prompt = a.prompt == "-" ? read_stdin() : a.prompt;
   if (a.raw) return model.encode_text(prompt);
   ChatInput input;
@@ -136,6 +144,7 @@ Json to_json(
 
 void generate(const GenerateArguments& a) {
   const bool json = global_options().json;
+  check_arguments(a);
   TextEngine engine(a.text);
   Request request = engine.request(read_prompt(a, engine.model()));
   request.ignore_stop_ids = a.ignore_end;

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/threads.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -41,7 +42,11 @@ std::vector<std::pair<std::string, std::string>> read_index(const fs::path& fold
   error = root["weight_map"].get(map);
   require_data(!error, "{}: \"weight_map\" must be an object", path.string());
   std::vector<std::pair<std::string, std::string>> entries;
+  std::set<std::string_view> seen;
   for (const auto& [tensor, shard] : map) {
+    require_data(
+        seen.insert(tensor).second, "{}: tensor \"{}\" is listed twice", path.string(), tensor
+    );
     std::string_view name;
     require_data(
         !shard.get(name), "{}: shard of tensor \"{}\" must be a string", path.string(), tensor
@@ -72,11 +77,14 @@ bool is_weight_file(const std::string& name) {
   return name.ends_with(".index.json");
 }
 
+// The quantization's description, which a dialect owns: outputs get one of their own.
+constexpr const char* kQuantConfig = "hf_quant_config.json";
+
 // Belongs to the model, not to what somebody put beside it: data sets and our own records do not.
 bool is_side_file(const std::string& name) {
   return !is_weight_file(name) && name != "config.json" && name != "hone.json" &&
-         name != "hone.run.json" && name != "README.md" && !name.starts_with(".") &&
-         !name.ends_with(".jsonl") && !name.ends_with(".partial");
+         name != "hone.run.json" && name != "README.md" && name != kQuantConfig &&
+         !name.starts_with(".") && !name.ends_with(".jsonl") && !name.ends_with(".partial");
 }
 
 }  // namespace
@@ -132,9 +140,22 @@ std::shared_ptr<const Checkpoint> Checkpoint::open(const fs::path& folder) {
     index = read_index(folder);
     for (const auto& [tensor, shard] : index) add_shard(shard);
     std::ranges::sort(shard_order);
+    require_data(
+        checkpoint->shards_.contains(kSingle) || !fs::exists(folder / kSingle),
+        "{} has both {} and an {} that does not name it: engines differ in which they load; remove "
+        "the stale one",
+        folder.string(),
+        kSingle,
+        kIndex
+    );
   } else {
     require_data(
-        fs::exists(folder / kSingle), "{} has neither {} nor {}", folder.string(), kSingle, kIndex
+        fs::exists(folder / kSingle),
+        "{} has neither {} nor {}; weights in other formats (.bin, .pth, .gguf) must be converted "
+        "to safetensors first",
+        folder.string(),
+        kSingle,
+        kIndex
     );
     add_shard(kSingle);
   }
@@ -218,21 +239,30 @@ std::vector<std::string> Checkpoint::side_files() const {
 }
 
 std::string Checkpoint::content_hash() const {
-  Sha256 sum;
-  sum.update(dump_json(config_));
-  for (const std::string& name : side_files()) {
-    sum.update("\n").update(name).update("\n").update(sha256_file(folder_ / name));
+  // One digest for each tensor, in parallel; combined by name, so that neither threads nor sharding
+  // matter.
+  std::vector<std::string> names(names_);
+  std::ranges::sort(names);
+  std::vector<std::string> digests(names.size());
+  ThreadPool::global().parallel_for(std::ssize(names), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const TensorView view = tensor(names[i]);
+      Sha256 sum;
+      sum.update(dtype_name(view.type)).update(view.shape.str()).update(view.bytes());
+      digests[i] = sum.hex();
+    }
+  });
+  Sha256 all;
+  all.update(dump_json(config_));
+  std::vector<std::string> files = side_files();
+  if (fs::exists(folder_ / kQuantConfig)) files.emplace_back(kQuantConfig);
+  for (const std::string& name : files) {
+    all.update("\n").update(name).update("\n").update(sha256_file(folder_ / name));
   }
-  for (const auto& [name, shard] : where_) {  // by name: sharding does not matter
-    const TensorView view = tensor(name);
-    sum.update("\n")
-        .update(name)
-        .update("\n")
-        .update(dtype_name(view.type))
-        .update(view.shape.str());
-    sum.update(view.bytes());
+  for (size_t i = 0; i < names.size(); ++i) {
+    all.update("\n").update(names[i]).update("\n").update(digests[i]);
   }
-  return sum.hex();
+  return all.hex();
 }
 
 struct CheckpointWriter::State {

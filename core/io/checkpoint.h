@@ -46,10 +46,12 @@ class Checkpoint {
   void prefetch(const std::string& name, int64_t offset, int64_t size) const;
   // Sum of tensor bytes.
   [[nodiscard]] int64_t total_bytes() const;
-  // Regular files of the folder that are neither weights nor index (tokenizer, templates, ...),
-  // names relative to the folder, config.json excluded, sorted.
+  // Regular files of the folder that belong to the model but are neither weights nor index
+  // (tokenizer, templates, generation and preprocessor configs, ...), sorted. Not among them:
+  // config.json, hf_quant_config.json (a dialect's), README.md, our own records, hidden files.
   [[nodiscard]] std::vector<std::string> side_files() const;
-  // sha256 over config, side files and tensor bytes; stable under resharding of equal tensors.
+  // sha256 over config, side files, hf_quant_config.json and tensor bytes; stable under resharding
+  // of equal tensors.
   [[nodiscard]] std::string content_hash() const;
 
  private:

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/io/dialect_fp8.h"
 #include "core/io/dialect_modelopt.h"
+#include "core/io/dialect_parts.h"
 
 namespace hone {
 
@@ -30,11 +31,15 @@ const Dialect* detect_dialect(const Checkpoint& checkpoint) {
   }
   auto config = checkpoint.config().find("quantization_config");
   if (config == checkpoint.config().end() || config->is_null()) return nullptr;
+  const Json found = config->is_object()
+                         ? Json{{"quant_method", text_field(*config, "quant_method")},
+                                {"quant_algo", text_field(*config, "quant_algo")}}
+                         : *config;
   throw DataError(fmt::format(
-      "{}: quantization_config with quant_method {} is not read by this version; known dialects "
-      "are fp8 (block) and modelopt (NVFP4)",
+      "{}: quantization_config {} is not read by this version; known are quant_method fp8 with "
+      "weight_block_size [128, 128], and modelopt with quant_algo NVFP4 or W4A16_NVFP4",
       (checkpoint.folder() / "config.json").string(),
-      dump_json(config->is_object() ? config->value("quant_method", Json()) : *config)
+      dump_json(found)
   ));
 }
 

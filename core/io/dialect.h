@@ -24,6 +24,7 @@ struct QuantizedModule {
   ActivationRule activation = ActivationRule::kNone;
   int64_t rows = 0;
   int64_t cols = 0;
+  bool power_of_two_scales = false;  // kBlockFp8: every scale is a power of two
 };
 
 // The on-disk name of one part, and which part of the QuantizedTensor it is.

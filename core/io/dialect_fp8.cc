@@ -1,7 +1,12 @@
 #include "core/io/dialect_fp8.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/error.h"
 #include "core/format/block_fp8.h"
+#include "core/format/load.h"
+#include "core/io/dialect_parts.h"
 
 namespace hone {
 namespace {
@@ -9,8 +14,53 @@ namespace {
 constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale_inv";
 
-std::string with(const std::string& module, std::string_view suffix) {
-  return module + std::string(suffix);
+// Scales as F32: DeepSeek stores F32, others BF16 or the exponent alone (F8_E8M0); all are exact in
+// float32.
+Tensor read_scales(const Checkpoint& checkpoint, const std::string& name) {
+  const TensorView stored = checkpoint.tensor(name);
+  if (stored.type == DType::kF32) return borrow_aligned(checkpoint, name);
+  const bool known =
+      stored.type == DType::kBF16 || stored.type == DType::kF16 || stored.type == DType::kF8E8M0;
+  require_data(
+      known,
+      "{}: block scales are {}, expected F32, BF16, F16 or F8_E8M0",
+      in_folder(checkpoint, name),
+      dtype_name(stored.type)
+  );
+  Tensor scales(DType::kF32, stored.shape);
+  load_floats(stored.type, stored.data, stored.numel(), scales.as<float>().data());
+  return scales;
+}
+
+bool block_is_zero(const QuantizedTensor& tensor, int64_t block) {
+  const int64_t across = fp8_blocks(tensor.cols);
+  const int64_t row0 = block / across * kFp8Block;
+  const int64_t col0 = block % across * kFp8Block;
+  const auto* codes = reinterpret_cast<const uint8_t*>(tensor.codes.view().data);
+  for (int64_t r = row0; r < std::min(row0 + kFp8Block, tensor.rows); ++r) {
+    for (int64_t c = col0; c < std::min(col0 + kFp8Block, tensor.cols); ++c) {
+      if ((codes[r * tensor.cols + c] & 0x7FU) != 0) return false;
+    }
+  }
+  return true;
+}
+
+// Positive and finite; 0 only where all codes are zero too (other encoders store amax / 448).
+void check_scales(const QuantizedTensor& tensor, const std::string& where) {
+  const Tensor& holder = tensor.block_scales;
+  const std::span<const float> scales = holder.as<float>();
+  const int64_t across = fp8_blocks(tensor.cols);
+  for (int64_t b = 0; b < std::ssize(scales); ++b) {
+    if (std::isfinite(scales[b]) && scales[b] > 0.0F) continue;
+    require_data(
+        scales[b] == 0.0F && block_is_zero(tensor, b),
+        "{}: block scale [{}, {}] is {}, expected a positive finite number",
+        where,
+        b / across,
+        b % across,
+        scales[b]
+    );
+  }
 }
 
 }  // namespace
@@ -26,9 +76,9 @@ std::optional<std::string> Fp8Dialect::refuses(const QuantizedModule& module) co
 }
 
 bool Fp8Dialect::matches(const Checkpoint& checkpoint) const {
-  auto config = checkpoint.config().find("quantization_config");
-  return config != checkpoint.config().end() && config->is_object() &&
-         config->value("quant_method", "") == "fp8" && config->contains("weight_block_size");
+  const Json* config = quantization_section(checkpoint);
+  return config != nullptr && text_field(*config, "quant_method") == "fp8" &&
+         config->contains("weight_block_size");
 }
 
 std::vector<std::string> Fp8Dialect::modules(const Checkpoint& checkpoint) const {
@@ -45,22 +95,22 @@ std::vector<std::string> Fp8Dialect::modules(const Checkpoint& checkpoint) const
     if (name.ends_with(kScale)) {
       const std::string module = name.substr(0, name.size() - kScale.size());
       require_data(
-          checkpoint.contains(with(module, kWeight)),
+          checkpoint.contains(part_name(module, kWeight)),
           "{}: \"{}\" has no \"{}\"",
           checkpoint.folder().string(),
           name,
-          with(module, kWeight)
+          part_name(module, kWeight)
       );
       continue;
     }
     if (!name.ends_with(kWeight) || checkpoint.tensor(name).type != DType::kF8E4M3) continue;
     const std::string module = name.substr(0, name.size() - kWeight.size());
     require_data(
-        checkpoint.contains(with(module, kScale)),
+        checkpoint.contains(part_name(module, kScale)),
         "{}: FP8 tensor \"{}\" has no \"{}\"",
         checkpoint.folder().string(),
         name,
-        with(module, kScale)
+        part_name(module, kScale)
     );
     modules.push_back(module);
   }
@@ -71,9 +121,9 @@ QuantizedTensor Fp8Dialect::read(const Checkpoint& checkpoint, const std::string
   QuantizedTensor tensor;
   tensor.format = Format::kBlockFp8;
   tensor.activation = ActivationRule::kFp8Group128;
-  tensor.codes = checkpoint.borrow(with(module, kWeight));
-  tensor.block_scales = checkpoint.borrow(with(module, kScale));
-  const std::string where = checkpoint.folder().string() + ": " + module;
+  tensor.codes = checkpoint.borrow(part_name(module, kWeight));
+  tensor.block_scales = read_scales(checkpoint, part_name(module, kScale));
+  const std::string where = in_folder(checkpoint, module);
   require_data(
       tensor.codes.shape().rank() == 2,
       "{}: weight must have rank 2, has {}",
@@ -83,6 +133,7 @@ QuantizedTensor Fp8Dialect::read(const Checkpoint& checkpoint, const std::string
   tensor.rows = tensor.codes.shape().dim(0);
   tensor.cols = tensor.codes.shape().dim(1);
   tensor.validate(where);
+  check_scales(tensor, where);
   return tensor;
 }
 
@@ -90,15 +141,15 @@ std::vector<DialectPart> Fp8Dialect::parts(const QuantizedModule& module) const 
   using Kind = DialectPart::Kind;
   return {
       {Kind::kCodes,
-       {with(module.module, kWeight), DType::kF8E4M3, Shape{module.rows, module.cols}}},
+       {part_name(module.module, kWeight), DType::kF8E4M3, Shape{module.rows, module.cols}}},
       {Kind::kBlockScales,
-       {with(module.module, kScale),
+       {part_name(module.module, kScale),
         DType::kF32,
         Shape{fp8_blocks(module.rows), fp8_blocks(module.cols)}}}};
 }
 
 Json Fp8Dialect::quantization_config(
-    std::span<const QuantizedModule>, std::span<const std::string> unquantized
+    std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
 ) const {
   const std::vector<std::string> ignored(unquantized.begin(), unquantized.end());
   Json config = Json::object();
@@ -106,6 +157,11 @@ Json Fp8Dialect::quantization_config(
   config["fmt"] = "e4m3";
   config["activation_scheme"] = "dynamic";
   config["weight_block_size"] = {kFp8Block, kFp8Block};
+  const bool power_of_two =
+      !quantized.empty() && std::ranges::all_of(quantized, [](const QuantizedModule& module) {
+        return module.power_of_two_scales;
+      });
+  if (power_of_two) config["scale_fmt"] = "ue8m0";
   config["modules_to_not_convert"] = ignored;
   config["ignored_layers"] = ignored;
   return config;

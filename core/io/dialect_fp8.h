@@ -4,9 +4,10 @@
 //   X.weight_scale_inv  F32 [cdiv(N,128), cdiv(K,128)]    W ~ weight * weight_scale_inv
 //
 // config.json: quantization_config {quant_method "fp8", fmt "e4m3", activation_scheme "dynamic",
-// weight_block_size [128, 128]}. Modules that stay as they are are listed under both keys in use:
-// modules_to_not_convert (transformers) and ignored_layers (vLLM).
-// Source: DeepSeek-V3 README_WEIGHTS.md; vLLM fp8.py; transformers FineGrainedFP8Config.
+// weight_block_size [128, 128]}, and scale_fmt "ue8m0" when all scales are powers of two. Modules
+// that stay as they are are listed under both keys in use: modules_to_not_convert (transformers)
+// and ignored_layers (vLLM). Source: DeepSeek-V3 README_WEIGHTS.md; vLLM fp8.py; transformers
+// FineGrainedFP8Config.
 #pragma once
 
 #include "core/io/dialect.h"

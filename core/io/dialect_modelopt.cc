@@ -1,10 +1,12 @@
 #include "core/io/dialect_modelopt.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "core/base/error.h"
 #include "core/format/nvfp4.h"
+#include "core/io/dialect_parts.h"
 
 namespace hone {
 namespace {
@@ -13,30 +15,45 @@ constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale";
 constexpr std::string_view kGlobal = ".weight_scale_2";
 constexpr std::string_view kInput = ".input_scale";
+constexpr std::string_view kWeightOnly = "W4A16_NVFP4";
 constexpr const char* kConfigFile = "hf_quant_config.json";
 
-std::string with(const std::string& module, std::string_view suffix) {
-  return module + std::string(suffix);
-}
-
-// The algorithm's name, from config.json or from the older separate file; "" when there is none.
-std::string quant_algo(const Checkpoint& checkpoint) {
-  auto config = checkpoint.config().find("quantization_config");
-  if (config != checkpoint.config().end() && config->is_object()) {
-    if (config->value("quant_method", "") != "modelopt") return "";
-    return config->value("quant_algo", "");
-  }
+// quant_algo of hf_quant_config.json; "" without the file.
+std::string algo_of_file(const Checkpoint& checkpoint) {
   const auto path = checkpoint.folder() / kConfigFile;
   if (!std::filesystem::exists(path)) return "";
   const Json document = read_json_file(path);
-  auto quantization = document.find("quantization");
-  if (quantization == document.end() || !quantization->is_object()) return "";
-  return quantization->value("quant_algo", "");
+  const auto found = document.is_object() ? document.find("quantization") : document.end();
+  require_data(
+      found != document.end() && found->is_object(),
+      "{}: \"quantization\" must be an object",
+      path.string()
+  );
+  return json_string_or(*found, "quant_algo", "", path.string());
+}
+
+// The algorithm's name; "" when another dialect's config, or none, is there. Older checkpoints have
+// the separate file only.
+std::string quant_algo(const Checkpoint& checkpoint) {
+  const Json* config = quantization_section(checkpoint);
+  if (config == nullptr) return algo_of_file(checkpoint);
+  if (text_field(*config, "quant_method") != "modelopt") return "";
+  std::string algo = text_field(*config, "quant_algo");
+  const std::string other = algo_of_file(checkpoint);
+  require_data(
+      other.empty() || other == algo,
+      "{}: config.json says quant_algo \"{}\", {} says \"{}\"; engines read either",
+      checkpoint.folder().string(),
+      algo,
+      kConfigFile,
+      other
+  );
+  return algo;
 }
 
 float read_scalar(const Checkpoint& checkpoint, const std::string& name) {
   const TensorView view = checkpoint.tensor(name);
-  const std::string where = checkpoint.folder().string() + ": " + name;
+  const std::string where = in_folder(checkpoint, name);
   require_data(
       view.type == DType::kF32 && view.numel() == 1,
       "{}: expected one F32, found {} {}",
@@ -62,12 +79,20 @@ std::string_view algo_of(std::span<const QuantizedModule> quantized) {
         module.module
     );
   }
-  return weight_only ? "W4A16_NVFP4" : "NVFP4";
+  return weight_only ? kWeightOnly : "NVFP4";
 }
 
-std::vector<std::string> excluded(std::span<const std::string> unquantized) {
+// Never empty: SGLang refuses that. Where nothing is left out, a module that no engine quantizes
+// (or has) stands in.
+std::vector<std::string> excluded(
+    std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
+) {
   std::vector<std::string> names(unquantized.begin(), unquantized.end());
-  if (names.empty()) names.emplace_back("lm_head");
+  if (!names.empty()) return names;
+  const bool head = std::ranges::any_of(quantized, [](const QuantizedModule& module) {
+    return module.module == "lm_head";
+  });
+  names.emplace_back(head ? "model.embed_tokens" : "lm_head");
   return names;
 }
 
@@ -94,11 +119,12 @@ std::optional<std::string> ModelOptDialect::refuses(const QuantizedModule& modul
 
 bool ModelOptDialect::matches(const Checkpoint& checkpoint) const {
   const std::string algo = quant_algo(checkpoint);
-  return algo == "NVFP4" || algo == "W4A16_NVFP4";
+  return algo == "NVFP4" || algo == kWeightOnly;
 }
 
 std::vector<std::string> ModelOptDialect::modules(const Checkpoint& checkpoint) const {
   std::vector<std::string> modules;
+  const bool activations = quant_algo(checkpoint) != kWeightOnly;
   const auto need = [&](const std::string& name, const std::string& because) {
     require_data(
         checkpoint.contains(name),
@@ -111,15 +137,16 @@ std::vector<std::string> ModelOptDialect::modules(const Checkpoint& checkpoint) 
   for (const std::string& name : checkpoint.names()) {
     for (const std::string_view suffix : {kScale, kGlobal, kInput}) {
       if (name.ends_with(suffix))
-        need(with(name.substr(0, name.size() - suffix.size()), kWeight), name);
+        need(part_name(name.substr(0, name.size() - suffix.size()), kWeight), name);
     }
     if (!name.ends_with(kWeight)) continue;
     const std::string module = name.substr(0, name.size() - kWeight.size());
     const bool packed = checkpoint.tensor(name).type == DType::kU8;
-    const bool scaled = checkpoint.contains(with(module, kScale));
+    const bool scaled = checkpoint.contains(part_name(module, kScale));
     if (!packed && !scaled) continue;
-    need(with(module, kScale), name);
-    need(with(module, kGlobal), name);
+    need(part_name(module, kScale), name);
+    need(part_name(module, kGlobal), name);
+    if (activations) need(part_name(module, kInput), name);
     modules.push_back(module);
   }
   return modules;
@@ -127,11 +154,11 @@ std::vector<std::string> ModelOptDialect::modules(const Checkpoint& checkpoint) 
 
 QuantizedTensor ModelOptDialect::read(const Checkpoint& checkpoint, const std::string& module)
     const {
-  const std::string where = checkpoint.folder().string() + ": " + module;
+  const std::string where = in_folder(checkpoint, module);
   QuantizedTensor tensor;
   tensor.format = Format::kNvfp4;
-  tensor.codes = checkpoint.borrow(with(module, kWeight));
-  tensor.block_scales = checkpoint.borrow(with(module, kScale));
+  tensor.codes = checkpoint.borrow(part_name(module, kWeight));
+  tensor.block_scales = checkpoint.borrow(part_name(module, kScale));
   require_data(
       tensor.codes.shape().rank() == 2,
       "{}: weight must have rank 2, has {}",
@@ -140,10 +167,14 @@ QuantizedTensor ModelOptDialect::read(const Checkpoint& checkpoint, const std::s
   );
   tensor.rows = tensor.codes.shape().dim(0);
   tensor.cols = tensor.codes.shape().dim(1) * 2;
-  tensor.global = {read_scalar(checkpoint, with(module, kGlobal)), false};
-  if (checkpoint.contains(with(module, kInput))) {
+  tensor.global = {read_scalar(checkpoint, part_name(module, kGlobal)), false};
+  // W4A16 checkpoints may carry unused input scales.
+  const Json* config = quantization_section(checkpoint);
+  const std::string algo =
+      config != nullptr ? text_field(*config, "quant_algo") : algo_of_file(checkpoint);
+  if (algo != kWeightOnly) {
     tensor.activation = ActivationRule::kNvfp4;
-    tensor.input_scale = GlobalScale{read_scalar(checkpoint, with(module, kInput)), false};
+    tensor.input_scale = GlobalScale{read_scalar(checkpoint, part_name(module, kInput)), false};
   }
   tensor.validate(where);
   return tensor;
@@ -153,14 +184,14 @@ std::vector<DialectPart> ModelOptDialect::parts(const QuantizedModule& module) c
   using Kind = DialectPart::Kind;
   std::vector<DialectPart> parts{
       {Kind::kCodes,
-       {with(module.module, kWeight), DType::kU8, Shape{module.rows, module.cols / 2}}},
+       {part_name(module.module, kWeight), DType::kU8, Shape{module.rows, module.cols / 2}}},
       {Kind::kBlockScales,
-       {with(module.module, kScale),
+       {part_name(module.module, kScale),
         DType::kF8E4M3,
         Shape{module.rows, module.cols / kNvfp4Block}}},
-      {Kind::kGlobalScale, {with(module.module, kGlobal), DType::kF32, Shape{}}}};
+      {Kind::kGlobalScale, {part_name(module.module, kGlobal), DType::kF32, Shape{}}}};
   if (module.activation == ActivationRule::kNvfp4) {
-    parts.push_back({Kind::kInputScale, {with(module.module, kInput), DType::kF32, Shape{}}});
+    parts.push_back({Kind::kInputScale, {part_name(module.module, kInput), DType::kF32, Shape{}}});
   }
   return parts;
 }
@@ -177,7 +208,7 @@ Json ModelOptDialect::quantization_config(
   group["targets"] = {"Linear"};
   Json config = Json::object();
   config["config_groups"] = {{"group_0", group}};
-  config["ignore"] = excluded(unquantized);
+  config["ignore"] = excluded(quantized, unquantized);
   config["quant_algo"] = algo;
   config["producer"] = producer();
   config["quant_method"] = "modelopt";
@@ -191,7 +222,7 @@ std::vector<std::pair<std::string, Json>> ModelOptDialect::extra_files(
   quantization["quant_algo"] = algo_of(quantized);
   quantization["kv_cache_quant_algo"] = nullptr;
   quantization["group_size"] = kNvfp4Block;
-  quantization["exclude_modules"] = excluded(unquantized);
+  quantization["exclude_modules"] = excluded(quantized, unquantized);
   return {{kConfigFile, {{"producer", producer()}, {"quantization", quantization}}}};
 }
 

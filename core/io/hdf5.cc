@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include <hdf5.h>
 
@@ -11,6 +12,9 @@
 namespace hone {
 namespace fs = std::filesystem;
 namespace {
+
+// Chunks of growing data sets.
+constexpr hsize_t kChunkBytes = hsize_t{1} << 20;
 
 // Owns an HDF5 identifier.
 class Handle {
@@ -28,6 +32,13 @@ class Handle {
   hid_t id_;
   herr_t (*close_)(hid_t);
 };
+
+// Debian's serial HDF5 is not thread-safe: one call at a time in the whole process.
+std::recursive_mutex& library() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+using Lock = std::lock_guard<std::recursive_mutex>;
 
 // HDF5 prints a stack of its own otherwise; our errors name path and object.
 void silence() {
@@ -73,6 +84,22 @@ Handle string_type() {
   return type;
 }
 
+struct Extent {
+  std::vector<hsize_t> dims;
+};
+Extent extent(hid_t set) {
+  const Handle space(H5Dget_space(set), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  Extent result;
+  result.dims.resize(static_cast<size_t>(std::max(0, rank)));
+  H5Sget_simple_extent_dims(space.get(), result.dims.data(), nullptr);
+  return result;
+}
+
+std::vector<hsize_t> hdf5_dims(const Shape& shape) {
+  return {shape.dims().begin(), shape.dims().end()};
+}
+
 std::string root_if_empty(const std::string& object) {
   return object.empty() ? "/" : object;
 }
@@ -85,17 +112,19 @@ struct Hdf5Writer::State {
   hid_t file = -1;
 
   explicit State(fs::path p) : path(std::move(p)), partial(path.string() + ".building") {
+    const Lock lock(library());
     silence();
     std::error_code ignored;
     fs::remove(partial, ignored);
     Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
     Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
     H5Pset_obj_track_times(create.get(), 0);
     file = H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, create.get(), access.get());
     require_data(file >= 0, "{}: cannot be created", partial.string());
   }
   ~State() {
+    const Lock lock(library());
     if (file >= 0) H5Fclose(file);
     std::error_code ignored;
     fs::remove(partial, ignored);
@@ -136,6 +165,59 @@ struct Hdf5Writer::State {
     }
   }
 
+  // Creates an empty data set that grows by rows of `dims` (its first dimension does not matter).
+  [[nodiscard]] Handle create_growing(
+      const std::string& name, hid_t type, std::vector<hsize_t> dims
+  ) const {
+    make_parents(name);
+    hsize_t row_bytes = H5Tget_size(type);
+    for (size_t i = 1; i < dims.size(); ++i) row_bytes *= std::max<hsize_t>(1, dims[i]);
+    std::vector<hsize_t> limit = dims;
+    std::vector<hsize_t> chunk = dims;
+    for (hsize_t& size : chunk) size = std::max<hsize_t>(1, size);
+    dims[0] = 0;
+    limit[0] = H5S_UNLIMITED;
+    chunk[0] = std::max<hsize_t>(1, kChunkBytes / row_bytes);
+    const int rank = static_cast<int>(dims.size());
+    const Handle space(H5Screate_simple(rank, dims.data(), limit.data()), H5Sclose);
+    Handle create(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_obj_track_times(create.get(), 0);
+    H5Pset_chunk(create.get(), rank, chunk.data());
+    Handle set(
+        H5Dcreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, create.get(), H5P_DEFAULT),
+        H5Dclose
+    );
+    if (!set.ok()) fail(path, name, "cannot create data set");
+    return set;
+  }
+
+  void append(
+      const std::string& name, hid_t type, const std::vector<hsize_t>& dims, const void* data
+  ) const {
+    const Handle set = H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0
+                           ? Handle(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose)
+                           : create_growing(name, type, dims);
+    const Extent have = extent(set.get());
+    const Handle stored(H5Dget_type(set.get()), H5Tclose);
+    const bool fits = have.dims.size() == dims.size() && H5Tequal(stored.get(), type) > 0 &&
+                      std::equal(dims.begin() + 1, dims.end(), have.dims.begin() + 1);
+    check(fits, "{}: rows of another shape or type appended to \"{}\"", path.string(), name);
+    std::vector<hsize_t> size = have.dims;
+    size[0] += dims[0];
+    std::vector<hsize_t> start(dims.size(), 0);
+    start[0] = have.dims[0];
+    if (H5Dset_extent(set.get(), size.data()) < 0) fail(path, name, "cannot grow data set");
+    if (dims[0] == 0) return;
+    const Handle target(H5Dget_space(set.get()), H5Sclose);
+    H5Sselect_hyperslab(target.get(), H5S_SELECT_SET, start.data(), nullptr, dims.data(), nullptr);
+    const Handle source(
+        H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose
+    );
+    if (H5Dwrite(set.get(), type, source.get(), target.get(), H5P_DEFAULT, data) < 0) {
+      fail(path, name, "cannot append to data set");
+    }
+  }
+
   void attribute(const std::string& object, const std::string& key, hid_t type, const void* value)
       const {
     const std::string target = root_if_empty(object);
@@ -155,12 +237,18 @@ Hdf5Writer::Hdf5Writer(fs::path path) : state_(std::make_unique<State>(std::move
 Hdf5Writer::~Hdf5Writer() = default;
 
 void Hdf5Writer::write(const std::string& name, const TensorView& tensor) {
-  std::vector<hsize_t> dims;
-  for (const int64_t dim : tensor.shape.dims()) dims.push_back(static_cast<hsize_t>(dim));
-  state_->write(name, memory_type(tensor.type), dims, tensor.data);
+  const Lock lock(library());
+  state_->write(name, memory_type(tensor.type), hdf5_dims(tensor.shape), tensor.data);
+}
+
+void Hdf5Writer::append(const std::string& name, const TensorView& rows) {
+  const Lock lock(library());
+  require(rows.shape.rank() >= 1, "\"{}\": a scalar cannot be appended", name);
+  state_->append(name, memory_type(rows.type), hdf5_dims(rows.shape), rows.data);
 }
 
 void Hdf5Writer::write_strings(const std::string& name, std::span<const std::string> values) {
+  const Lock lock(library());
   std::vector<const char*> pointers;
   for (const std::string& value : values) pointers.push_back(value.c_str());
   state_->write(name, string_type().get(), {pointers.size()}, pointers.data());
@@ -169,19 +257,23 @@ void Hdf5Writer::write_strings(const std::string& name, std::span<const std::str
 void Hdf5Writer::attribute(
     const std::string& object, const std::string& key, const std::string& value
 ) {
+  const Lock lock(library());
   const char* text = value.c_str();
   state_->attribute(object, key, string_type().get(), &text);
 }
 
 void Hdf5Writer::attribute(const std::string& object, const std::string& key, int64_t value) {
+  const Lock lock(library());
   state_->attribute(object, key, H5T_NATIVE_INT64, &value);
 }
 
 void Hdf5Writer::attribute(const std::string& object, const std::string& key, double value) {
+  const Lock lock(library());
   state_->attribute(object, key, H5T_NATIVE_DOUBLE, &value);
 }
 
 void Hdf5Writer::commit() {
+  const Lock lock(library());
   State& state = *state_;
   const bool flushed = H5Fflush(state.file, H5F_SCOPE_GLOBAL) >= 0;
   const bool closed = H5Fclose(state.file) >= 0;
@@ -200,12 +292,14 @@ struct Hdf5Reader::State {
   hid_t file = -1;
 
   explicit State(fs::path p) : path(std::move(p)) {
+    const Lock lock(library());
     silence();
     require_data(fs::exists(path), "{}: no such file", path.string());
     file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
     require_data(file >= 0, "{} is no HDF5 file, or a broken one", path.string());
   }
   ~State() {
+    const Lock lock(library());
     if (file >= 0) H5Fclose(file);
   }
 
@@ -213,6 +307,18 @@ struct Hdf5Reader::State {
     Handle set(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
     if (!set.ok()) fail(path, name, "missing data set");
     return set;
+  }
+  [[nodiscard]] DType type_of(const Handle& set, const std::string& name) const {
+    const Handle type(H5Dget_type(set.get()), H5Tclose);
+    return dtype_of(type.get(), path, name);
+  }
+  // A header may claim more than the file can hold; that is refused before memory is asked for.
+  [[nodiscard]] Shape shape_of(const Handle& set, const std::string& name) const {
+    const std::vector<hsize_t> dims = extent(set.get()).dims;
+    Shape shape(std::vector<int64_t>(dims.begin(), dims.end()));
+    const int64_t size = byte_size(type_of(set, name), shape);
+    if (static_cast<uint64_t>(size) > fs::file_size(path)) fail(path, name, "impossible size of");
+    return shape;
   }
   [[nodiscard]] Handle attribute(const std::string& object, const std::string& key) const {
     const std::string target = root_if_empty(object);
@@ -236,6 +342,7 @@ Hdf5Reader::Hdf5Reader(fs::path path) : state_(std::make_unique<State>(std::move
 Hdf5Reader::~Hdf5Reader() = default;
 
 bool Hdf5Reader::contains(const std::string& name) const {
+  const Lock lock(library());
   for (size_t slash = name.find('/', 1);; slash = name.find('/', slash + 1)) {
     const std::string part = name.substr(0, slash);
     if (H5Lexists(state_->file, part.c_str(), H5P_DEFAULT) <= 0) return false;
@@ -244,6 +351,7 @@ bool Hdf5Reader::contains(const std::string& name) const {
 }
 
 std::vector<std::string> Hdf5Reader::children(const std::string& group) const {
+  const Lock lock(library());
   const std::string target = root_if_empty(group);
   const Handle opened(H5Gopen2(state_->file, target.c_str(), H5P_DEFAULT), H5Gclose);
   if (!opened.ok()) fail(state_->path, target, "missing group");
@@ -258,21 +366,11 @@ std::vector<std::string> Hdf5Reader::children(const std::string& group) const {
 }
 
 Tensor Hdf5Reader::read(const std::string& name) const {
+  const Lock lock(library());
   const Handle set = state_->dataset(name);
-  const Handle type(H5Dget_type(set.get()), H5Tclose);
-  const Handle space(H5Dget_space(set.get()), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 0) fail(state_->path, name, "unreadable extent of");
-  std::vector<hsize_t> dims(static_cast<size_t>(rank));
-  H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-  const DType dtype = dtype_of(type.get(), state_->path, name);
-  Shape shape(std::vector<int64_t>(dims.begin(), dims.end()));
-  // A header may claim more than the file can hold.
-  const auto limit = static_cast<uint64_t>(fs::file_size(state_->path));
-  if (static_cast<uint64_t>(byte_size(dtype, shape)) > limit) {
-    fail(state_->path, name, "impossible size of");
-  }
-  Tensor tensor(dtype, std::move(shape));
+  const Shape shape = state_->shape_of(set, name);
+  const DType dtype = state_->type_of(set, name);
+  Tensor tensor(dtype, shape);
   if (tensor.numel() > 0 &&
       H5Dread(set.get(), memory_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.bytes()) < 0) {
     fail(state_->path, name, "unreadable data set");
@@ -280,13 +378,54 @@ Tensor Hdf5Reader::read(const std::string& name) const {
   return tensor;
 }
 
+Shape Hdf5Reader::shape(const std::string& name) const {
+  const Lock lock(library());
+  return state_->shape_of(state_->dataset(name), name);
+}
+
+Tensor Hdf5Reader::read_rows(const std::string& name, int64_t begin, int64_t count) const {
+  const Lock lock(library());
+  const Handle set = state_->dataset(name);
+  const DType dtype = state_->type_of(set, name);
+  std::vector<int64_t> dims = state_->shape_of(set, name).dims();
+  require(
+      !dims.empty() && begin >= 0 && count >= 0 && begin <= dims[0] && count <= dims[0] - begin,
+      "{}: rows [{}, {}) of \"{}\" {}",
+      state_->path.string(),
+      begin,
+      begin + count,
+      name,
+      Shape(dims).str()
+  );
+  dims[0] = count;
+  Tensor tensor(dtype, Shape(dims));
+  if (tensor.numel() == 0) return tensor;
+  const std::vector<hsize_t> size(dims.begin(), dims.end());
+  std::vector<hsize_t> start(dims.size(), 0);
+  start[0] = static_cast<hsize_t>(begin);
+  const Handle source(H5Dget_space(set.get()), H5Sclose);
+  H5Sselect_hyperslab(source.get(), H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
+  const Handle target(
+      H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr), H5Sclose
+  );
+  const hid_t type = memory_type(dtype);
+  if (H5Dread(set.get(), type, target.get(), source.get(), H5P_DEFAULT, tensor.bytes()) < 0) {
+    fail(state_->path, name, "unreadable data set");
+  }
+  return tensor;
+}
+
 std::vector<std::string> Hdf5Reader::read_strings(const std::string& name) const {
+  const Lock lock(library());
   const Handle set = state_->dataset(name);
   const Handle space(H5Dget_space(set.get()), H5Sclose);
   const Handle stored(H5Dget_type(set.get()), H5Tclose);
   if (H5Tis_variable_str(stored.get()) <= 0) fail(state_->path, name, "no strings in");
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
   if (count < 0) fail(state_->path, name, "unreadable extent of");
+  if (static_cast<uint64_t>(count) > fs::file_size(state_->path)) {
+    fail(state_->path, name, "impossible size of");
+  }
   std::vector<char*> pointers(static_cast<size_t>(count));
   const Handle type = string_type();
   if (H5Dread(set.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()) < 0) {
@@ -299,6 +438,7 @@ std::vector<std::string> Hdf5Reader::read_strings(const std::string& name) const
 }
 
 std::string Hdf5Reader::string_attribute(const std::string& object, const std::string& key) const {
+  const Lock lock(library());
   const Handle found = state_->attribute(object, key);
   const Handle stored(H5Aget_type(found.get()), H5Tclose);
   if (H5Tis_variable_str(stored.get()) <= 0) fail(state_->path, object + "@" + key, "no string in");
@@ -313,10 +453,12 @@ std::string Hdf5Reader::string_attribute(const std::string& object, const std::s
 }
 
 int64_t Hdf5Reader::int_attribute(const std::string& object, const std::string& key) const {
+  const Lock lock(library());
   return state_->number<int64_t>(object, key, H5T_NATIVE_INT64);
 }
 
 double Hdf5Reader::double_attribute(const std::string& object, const std::string& key) const {
+  const Lock lock(library());
   return state_->number<double>(object, key, H5T_NATIVE_DOUBLE);
 }
 

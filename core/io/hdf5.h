@@ -1,6 +1,7 @@
 // A thin RAII layer over HDF5's C interface: what the statistics and feature files need.
 //
-// Files carry no time stamps, so equal contents give equal bytes.
+// Files carry no time stamps, so equal contents give equal bytes. Calls from several threads are
+// safe and run one at a time (the library itself is not thread-safe).
 #pragma once
 
 #include <filesystem>
@@ -22,6 +23,9 @@ class Hdf5Writer {
   // Groups on the way ("a/b") are created. Data sets are contiguous (chunked by rows when
   // appended to). Types: F32, F64, I32, I64, U8.
   void write(const std::string& name, const TensorView& tensor);
+  // Adds rows to a data set that grows along its first dimension; the first call creates it. Rows
+  // of another shape or type: InternalError.
+  void append(const std::string& name, const TensorView& rows);
   void write_strings(const std::string& name, std::span<const std::string> values);
   // Attributes of a group or data set ("" or "/" is the root).
   void attribute(const std::string& object, const std::string& key, const std::string& value);
@@ -44,6 +48,9 @@ class Hdf5Reader {
   // Names of the direct children of a group, sorted.
   [[nodiscard]] std::vector<std::string> children(const std::string& group) const;
   [[nodiscard]] Tensor read(const std::string& name) const;
+  [[nodiscard]] Shape shape(const std::string& name) const;
+  // Rows [begin, begin + count) of the first dimension. UsageError out of range.
+  [[nodiscard]] Tensor read_rows(const std::string& name, int64_t begin, int64_t count) const;
   [[nodiscard]] std::vector<std::string> read_strings(const std::string& name) const;
   [[nodiscard]] std::string string_attribute(const std::string& object, const std::string& key)
       const;

@@ -43,6 +43,10 @@ Entry parse_entry(
 ) {
   const std::string where = at(path, name);
   const auto object = take(element.get_object(), where, "an object");
+  std::set<std::string_view> seen;
+  for (const auto& [key, value] : object) {
+    require_data(seen.insert(key).second, "{}: field \"{}\" occurs twice", where, key);
+  }
   Entry entry;
   entry.name = name;
   const auto dtype = take(object["dtype"].get_string(), where, "\"dtype\" as a string");
@@ -76,7 +80,12 @@ Entry parse_entry(
       entry.end,
       data.size()
   );
-  const int64_t expected = entry.view.nbytes();
+  int64_t expected = 0;
+  try {
+    expected = entry.view.nbytes();
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", where, error.what()));
+  }
   require_data(
       static_cast<uint64_t>(expected) == entry.end - entry.begin,
       "{}: {} {} needs {} bytes, data_offsets give {}",
@@ -131,10 +140,14 @@ void SafetensorsFile::parse_header() {
     if (name == "__metadata__") {
       for (const auto& [key, value] :
            take(element.get_object(), where + ": __metadata__", "an object")) {
-        metadata_.emplace(
-            std::string(key),
-            std::string(take(value.get_string(), where + ": __metadata__", "strings"))
-        );
+        const bool fresh =
+            metadata_
+                .emplace(
+                    std::string(key),
+                    std::string(take(value.get_string(), where + ": __metadata__", "strings"))
+                )
+                .second;
+        require_data(fresh, "{}: __metadata__ has \"{}\" twice", where, key);
       }
       continue;
     }

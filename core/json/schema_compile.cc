@@ -278,9 +278,9 @@ class SchemaCompiler {
     }
     return result;
   }
-  std::unique_ptr<Regex> regex(const Place& place, const std::string& pattern) {
+  std::unique_ptr<EcmaRegex> regex(const Place& place, const std::string& pattern) {
     try {
-      return std::make_unique<Regex>(pattern);
+      return std::make_unique<EcmaRegex>(pattern);
     } catch (const DataError& e) {
       fail(place, e.what());
     }

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/json/ecma_regex.h"
 #include "core/json/json.h"
-#include "core/json/regex.h"
 #include "core/json/schema.h"
 
 namespace hone {
@@ -38,7 +38,7 @@ struct JsonSchema::Node {
 
   std::optional<double> multiple_of, maximum, exclusive_maximum, minimum, exclusive_minimum;
   std::optional<uint64_t> max_length, min_length;
-  std::unique_ptr<Regex> pattern;
+  std::unique_ptr<EcmaRegex> pattern;
 
   std::vector<const Node*> prefix_items;
   const Node* items = nullptr;  // of the elements behind prefix_items
@@ -47,7 +47,7 @@ struct JsonSchema::Node {
   bool unique_items = false;
 
   std::map<std::string, const Node*> properties;
-  std::vector<std::pair<std::unique_ptr<Regex>, const Node*>> pattern_properties;
+  std::vector<std::pair<std::unique_ptr<EcmaRegex>, const Node*>> pattern_properties;
   const Node* additional_properties = nullptr;
   const Node* property_names = nullptr;
   std::vector<std::string> required;

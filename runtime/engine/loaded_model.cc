@@ -55,7 +55,10 @@ Request LoadedModel::request(std::vector<int32_t> prompt) const {
 LoadedModel load_model(const std::filesystem::path& folder, ModelOptions options) {
   LoadedModel loaded;
   loaded.folder = folder;
-  // The small files first: a missing tokenizer is known before gigabytes are scanned.
+  // The small files first: an architecture that nobody knows or a missing tokenizer is found before
+  // gigabytes are scanned.
+  const std::filesystem::path config_path = folder / "config.json";
+  (void)ModelConfig::parse(read_json_file(config_path), config_path.string());
   loaded.tokenizer = Tokenizer::load(folder);
   if (ChatTemplate::exists(folder)) loaded.chat_template = ChatTemplate::load(folder);
   const std::filesystem::path generation = folder / "generation_config.json";

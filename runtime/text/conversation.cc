@@ -8,15 +8,17 @@ namespace {
 std::string join_parts(const Json& parts, size_t message) {
   std::string text;
   for (const Json& part : parts) {
-    const bool is_text = part.is_object() && part.value("type", "") == "text" &&
-                         part.contains("text") && part.at("text").is_string();
+    const bool is_text = part.is_object() && part.contains("type") && part["type"] == "text" &&
+                         part.contains("text") && part["text"].is_string();
     require_data(
         is_text,
-        "messages[{}].content: only parts of type \"text\" are supported, found {}",
+        "messages[{}].content: only parts {{\"type\": \"text\", \"text\": ..}} are supported, "
+        "found {}",
         message,
-        part.is_object() ? dump_json(part.value("type", Json())) : dump_json(part)
+        dump_json(part.is_object() && part.contains("type") ? part["type"] : part)
     );
-    text += part.at("text").get<std::string>();
+    if (!text.empty()) text += '\n';
+    text += part["text"].get_ref<const std::string&>();
   }
   return text;
 }
@@ -37,12 +39,17 @@ void parse_arguments(Json& call) {
 }  // namespace
 
 Json normalize_messages(const Json& messages) {
+  require_data(messages.is_array(), "messages must be a list");
   Json result = messages;
   for (size_t i = 0; i < result.size(); ++i) {
     Json& message = result[i];
+    require_data(message.is_object(), "messages[{}] must be an object", i);
     Json& content = message["content"];
     if (content.is_null()) content = "";
     if (content.is_array()) content = join_parts(content, i);
+    require_data(
+        content.is_string(), "messages[{}].content must be a string or a list of parts", i
+    );
     auto calls = message.find("tool_calls");
     if (calls == message.end()) continue;
     if (!calls->is_array()) {

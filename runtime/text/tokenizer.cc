@@ -273,6 +273,26 @@ int32_t Tokenizer::vocab_size() const {
   return state_->vocab_size;
 }
 
+std::vector<uint8_t> tokens_inside(
+    const Encoding& encoding, size_t text_size, std::span<const TextSpan> spans
+) {
+  const auto& offsets = encoding.offsets;
+  require(
+      offsets.size() == encoding.ids.size(), "tokens_inside: the encoding was made without offsets"
+  );
+  std::vector<uint8_t> inside(offsets.size(), 0);
+  size_t span = 0;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    // A token that shares its start with the next one (bytes of one character) covers it too.
+    size_t next = i + 1;
+    while (next < offsets.size() && offsets[next] == offsets[i]) ++next;
+    const size_t end = next < offsets.size() ? offsets[next] : text_size;
+    while (span < spans.size() && spans[span].second <= offsets[i]) ++span;
+    if (span < spans.size() && spans[span].first < end) inside[i] = 1;
+  }
+  return inside;
+}
+
 struct StreamDecoder::State {
   std::shared_ptr<const Tokenizer> tokenizer;
   bool skip_special;

@@ -42,6 +42,12 @@ struct Encoding {
   std::vector<size_t> offsets;
 };
 
+// 1 for every token that covers a byte of one of the spans, else 0 (loss masks: the tokens of
+// Rendering::generation_spans). `text_size`: bytes of the encoded text.
+std::vector<uint8_t> tokens_inside(
+    const Encoding& encoding, size_t text_size, std::span<const TextSpan> spans
+);
+
 // Immutable; encode and decode may be called from several threads.
 class Tokenizer {
  public:

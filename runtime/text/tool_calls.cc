@@ -17,57 +17,49 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// End of the JSON value that starts at `begin`: just behind it, or npos when it does not end.
-size_t value_end(std::string_view text, size_t begin) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = begin; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        in_string = false;
-      }
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      if (--depth <= 0) return i + 1;
-    }
-  }
-  return std::string_view::npos;
+// Just behind the JSON string that starts at `begin`. REQUIRES valid JSON.
+size_t string_end(std::string_view text, size_t begin) {
+  size_t at = begin + 1;
+  while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+  return at + 1;
 }
 
-// The text of the top-level value of `key`, as written; empty when it is not found.
-std::string_view raw_value(std::string_view object, std::string_view key) {
-  const std::string quoted = "\"" + std::string(key) + "\"";
+// Just behind the JSON value that starts at `begin`. REQUIRES valid JSON.
+size_t value_end(std::string_view text, size_t begin) {
   int depth = 0;
-  for (size_t i = 0; i < object.size(); ++i) {
-    const char c = object[i];
-    if (c == '{' || c == '[') {
-      ++depth;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    } else if (c == '"') {
-      size_t end = i + 1;
-      while (end < object.size() && object[end] != '"') end += object[end] == '\\' ? 2 : 1;
-      const size_t after = object.find_first_not_of(kSpace, end + 1);
-      const bool is_key = after != std::string_view::npos && object[after] == ':';
-      if (depth == 1 && is_key && object.substr(i, end + 1 - i) == quoted) {
-        const size_t begin = object.find_first_not_of(kSpace, after + 1);
-        if (begin == std::string_view::npos || (object[begin] != '{' && object[begin] != '[')) {
-          return {};
-        }
-        const size_t stop = value_end(object, begin);
-        return stop == std::string_view::npos ? std::string_view{}
-                                              : object.substr(begin, stop - begin);
-      }
-      i = end;
+  for (size_t at = begin; at < text.size();) {
+    const char c = text[at];
+    if (c == '"') {
+      at = string_end(text, at);
+      if (depth == 0) return at;
+      continue;
     }
+    if (depth == 0 && at > begin &&
+        (c == ',' || c == '}' || kSpace.find(c) != std::string_view::npos)) {
+      return at;
+    }
+    ++at;
+    if (c == '{' || c == '[') ++depth;
+    if ((c == '}' || c == ']') && --depth == 0) return at;
   }
-  return {};
+  return text.size();
+}
+
+// The value of `key` in a JSON object, as written; the last one when there are several, as in the
+// parsed document. Empty when the key is written with escapes. REQUIRES valid JSON.
+std::string_view raw_value(std::string_view object, std::string_view key) {
+  std::string_view found;
+  size_t at = object.find('{') + 1;
+  while (true) {
+    at = object.find('"', at);
+    if (at == std::string_view::npos) return found;
+    const size_t key_end = string_end(object, at);
+    const std::string_view name = object.substr(at + 1, key_end - at - 2);
+    const size_t begin = object.find_first_not_of(kSpace, object.find(':', key_end) + 1);
+    const size_t end = value_end(object, begin);
+    if (name == key) found = object.substr(begin, end - begin);
+    at = end;
+  }
 }
 
 ToolCallBlock parse_block(std::string_view raw) {
@@ -146,40 +138,103 @@ void HermesStream::release(std::string_view text, std::vector<Event>& events) {
   events.push_back({std::move(content), std::nullopt});
 }
 
-std::vector<HermesStream::Event> HermesStream::push(std::string_view text) {
-  buffer_ += text;
-  std::vector<Event> events;
-  while (true) {
-    const std::string_view tag = inside_ ? kClose : kOpen;
-    const size_t found = buffer_.find(tag);
-    if (found == std::string::npos) break;
-    const std::string part = buffer_.substr(0, found);
-    buffer_.erase(0, found + tag.size());
-    if (inside_) {
-      events.push_back({"", parse_block(part)});
-    } else {
-      release(part, events);
+void HermesStream::begin_block() {
+  inside_ = true;
+  at_ = 0;
+  tag_in_string_ = std::string::npos;
+  in_string_ = false;
+  broken_ = false;
+}
+
+void HermesStream::end_block(size_t size, size_t skip, bool closed, std::vector<Event>& events) {
+  ToolCallBlock block = parse_block(std::string_view(buffer_).substr(0, size));
+  if (!block.call && tag_in_string_ < size) {  // no JSON, so that was no string either
+    size = tag_in_string_;
+    skip = kClose.size();
+    closed = true;
+    block = parse_block(std::string_view(buffer_).substr(0, size));
+  }
+  if (!closed && !block.call) block.error = "unclosed";
+  events.push_back({"", std::move(block)});
+  buffer_.erase(0, size + skip);
+  inside_ = false;
+}
+
+// Releases text up to an opening tag, or all that cannot be the start of one.
+void HermesStream::scan_outside(std::vector<Event>& events, bool& waiting) {
+  const size_t found = buffer_.find(kOpen);
+  if (found != std::string::npos) {
+    release(std::string_view(buffer_).substr(0, found), events);
+    buffer_.erase(0, found + kOpen.size());
+    begin_block();
+    return;
+  }
+  const size_t known = buffer_.size() - partial_tag(buffer_, kOpen);
+  release(std::string_view(buffer_).substr(0, known), events);
+  buffer_.erase(0, known);
+  waiting = true;
+}
+
+// Reads the body of a block, byte by byte with the state of a JSON lexer.
+void HermesStream::scan_inside(std::vector<Event>& events, bool& waiting) {
+  while (at_ < buffer_.size()) {
+    const std::string_view rest = std::string_view(buffer_).substr(at_);
+    const char c = rest[0];
+    if (in_string_) {
+      if (c == '\\' && rest.size() == 1) break;  // the escape is not complete
+      if (static_cast<uint8_t>(c) < 0x20) {
+        // No JSON string holds a control character: the quotes cannot be trusted.
+        in_string_ = false;
+        broken_ = true;
+        if (tag_in_string_ != std::string::npos) {
+          return end_block(tag_in_string_, kClose.size(), true, events);
+        }
+        continue;
+      }
+      if (c == '<' && tag_in_string_ == std::string::npos) {
+        if (rest.size() < kClose.size() && kClose.starts_with(rest)) break;
+        if (rest.starts_with(kClose)) tag_in_string_ = at_;
+      }
+      if (c == '"') in_string_ = false;
+      at_ += c == '\\' ? 2 : 1;
+      continue;
     }
-    inside_ = !inside_;
+    if (c == '<') {
+      if (rest.starts_with(kClose)) return end_block(at_, kClose.size(), true, events);
+      if (rest.starts_with(kOpen)) return end_block(at_, 0, false, events);
+      if (kClose.starts_with(rest) || kOpen.starts_with(rest)) break;
+    }
+    in_string_ = c == '"' && !broken_;
+    ++at_;
   }
-  if (!inside_) {
-    const size_t known = buffer_.size() - partial_tag(buffer_, kOpen);
-    release(buffer_.substr(0, known), events);
-    buffer_.erase(0, known);
+  waiting = true;
+}
+
+void HermesStream::scan_all(std::vector<Event>& events) {
+  bool waiting = false;
+  while (!waiting) {
+    if (inside_) {
+      scan_inside(events, waiting);
+    } else {
+      scan_outside(events, waiting);
+    }
   }
+}
+
+std::vector<HermesStream::Event> HermesStream::push(std::string_view text) {
+  std::vector<Event> events;
+  buffer_ += text;
+  scan_all(events);
   return events;
 }
 
 std::vector<HermesStream::Event> HermesStream::finish() {
   std::vector<Event> events;
-  if (inside_) {
-    ToolCallBlock block;
-    block.raw = buffer_;
-    block.error = "unclosed";
-    events.push_back({"", std::move(block)});
-  } else {
-    release(buffer_, events);
+  while (inside_) {  // what a cut-off block swallowed may hold further ones
+    end_block(buffer_.size(), 0, false, events);
+    scan_all(events);
   }
+  release(buffer_, events);
   *this = HermesStream();
   return events;
 }

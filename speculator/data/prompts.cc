@@ -33,6 +33,20 @@ std::vector<Json> answered_prefixes(const Json& messages, const std::string& sou
   return prefixes;
 }
 
+// Data sets of single questions become conversations of one turn.
+void as_conversation(Json& trace, const std::string& source) {
+  if (trace.contains("messages")) return;
+  for (const char* field : {"question", "prompt"}) {
+    if (!trace.contains(field)) continue;
+    trace["messages"] =
+        Json::array({{{"role", "user"}, {"content", json_string(trace, field, source)}}});
+    return;
+  }
+  throw DataError(
+      fmt::format("{}: none of the fields \"messages\", \"question\" and \"prompt\"", source)
+  );
+}
+
 }  // namespace
 
 PromptSet read_prompts(
@@ -47,10 +61,9 @@ PromptSet read_prompts(
     if (options.limit > 0 && std::cmp_greater_equal(set.prompts.size(), options.limit)) break;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string source = fmt::format("line {} of {}", number, path.string());
-    const Json trace = parse_json(line, source);
-    require_data(
-        trace.is_object() && trace.contains("messages"), "{}: no field \"messages\"", source
-    );
+    Json trace = parse_json(line, source);
+    require_data(trace.is_object(), "{}: {}, expected an object", source, trace.type_name());
+    as_conversation(trace, source);
     ChatInput input;
     if (trace.contains("tools") && !trace["tools"].is_null()) input.tools = trace["tools"];
     const std::string key = sha256(dump_json(trace["messages"]) + dump_json(input.tools));

@@ -29,7 +29,8 @@ struct PromptSet {
   int64_t too_long = 0;
 };
 
-// Reads a .jsonl of {"messages": [...], "tools": [...]} and renders one prompt for each assistant
+// Reads a .jsonl of {"messages": [...], "tools": [...]}, or of {"question": "..."} (the GSM8K form)
+// or {"prompt": "..."}, which stand for one user message, and renders one prompt for each assistant
 // turn (the messages before it) and one for a conversation that ends with another role: what the
 // traces' own assistant said is replaced by the target's answer. Equal prompts are kept once.
 // Throws DataError naming file and line; UsageError when nothing is left.

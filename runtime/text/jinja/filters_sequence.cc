@@ -78,12 +78,28 @@ Value sort_key(
   return key;
 }
 
-// Keys and items in step. `attribute` may name several, "a,b".
+// Keys and items in step.
 struct Keyed {
   Value key;
   Value item;
 };
+
 std::vector<Keyed> keyed_items(
+    Interpreter& interpreter, const Value& input, const Value& attribute, bool case_sensitive
+) {
+  const bool whole = attribute.is_none();
+  const AttributePath path = whole ? AttributePath() : AttributePath(attribute);
+  std::vector<Keyed> out;
+  for (Value& item : interpreter.iterate(input)) {
+    Value key = sort_key(interpreter, item, whole ? nullptr : &path, case_sensitive);
+    out.push_back({std::move(key), std::move(item)});
+  }
+  return out;
+}
+
+// Keys for sort: lists, since `attribute` may name several, "a,b". (Lists of undefined values are
+// equal, so sorting by an attribute that no item has keeps the order.)
+std::vector<Keyed> sortable_items(
     Interpreter& interpreter, const Value& input, const Value& attribute, bool case_sensitive
 ) {
   std::vector<AttributePath> paths;
@@ -95,22 +111,19 @@ std::vector<Keyed> keyed_items(
       if (comma == std::string_view::npos) break;
       rest.remove_prefix(comma + 1);
     }
-  } else if (!attribute.is_none() && !attribute.is_undefined()) {
+  } else if (!attribute.is_none()) {
     paths.emplace_back(attribute);
+  } else {
+    paths.emplace_back();
   }
   std::vector<Keyed> out;
   for (Value& item : interpreter.iterate(input)) {
-    Value key;
-    if (paths.size() > 1) {
-      std::vector<Value> parts;
-      for (const AttributePath& path : paths) {
-        parts.push_back(sort_key(interpreter, item, &path, case_sensitive));
-      }
-      key = Value::list(std::move(parts));
-    } else {
-      key = sort_key(interpreter, item, paths.empty() ? nullptr : paths.data(), case_sensitive);
+    std::vector<Value> parts;
+    for (const AttributePath& path : paths) {
+      parts.push_back(sort_key(interpreter, item, &path, case_sensitive));
     }
-    out.push_back({std::move(key), std::move(item)});
+    interpreter.charge(128);
+    out.push_back({Value::list(std::move(parts)), std::move(item)});
   }
   return out;
 }
@@ -121,7 +134,7 @@ Value argument_or_none(const Bound& args, size_t i) {
 
 Value sort(Interpreter& interpreter, const Value& input, Arguments& arguments) {
   const Bound args(arguments, "sort", {"reverse", "case_sensitive", "attribute"});
-  auto items = keyed_items(interpreter, input, argument_or_none(args, 2), args.flag(1, false));
+  auto items = sortable_items(interpreter, input, argument_or_none(args, 2), args.flag(1, false));
   // Python keeps equal items in their order when reversed, too.
   if (args.flag(0, false)) {
     std::ranges::stable_sort(items, [](const Keyed& a, const Keyed& b) {

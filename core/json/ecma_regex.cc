@@ -1,4 +1,4 @@
-#include "core/json/regex.h"
+#include "core/json/ecma_regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -7,7 +7,7 @@
 
 namespace hone {
 
-struct Regex::State {
+struct EcmaRegex::State {
   std::string pattern;
   pcre2_code* code = nullptr;
   pcre2_match_context* limits = nullptr;
@@ -46,7 +46,7 @@ std::string with_short_categories(std::string pattern) {
 
 }  // namespace
 
-Regex::Regex(const std::string& pattern) : state_(std::make_unique<State>()) {
+EcmaRegex::EcmaRegex(const std::string& pattern) : state_(std::make_unique<State>()) {
   state_->pattern = pattern;
   const std::string translated = with_short_categories(pattern);
   int error = 0;
@@ -76,9 +76,9 @@ Regex::Regex(const std::string& pattern) : state_(std::make_unique<State>()) {
   pcre2_set_match_limit(state_->limits, 1'000'000);
 }
 
-Regex::~Regex() = default;
+EcmaRegex::~EcmaRegex() = default;
 
-bool Regex::matches(std::string_view text) const {
+bool EcmaRegex::matches(std::string_view text) const {
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
   const int result = pcre2_match(
       state_->code,

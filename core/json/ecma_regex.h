@@ -8,13 +8,13 @@
 namespace hone {
 
 // Immutable; matches() may be called from several threads.
-class Regex {
+class EcmaRegex {
  public:
   // Throws DataError naming the expression and the offset of the mistake.
-  explicit Regex(const std::string& pattern);
-  ~Regex();
-  Regex(const Regex&) = delete;
-  Regex& operator=(const Regex&) = delete;
+  explicit EcmaRegex(const std::string& pattern);
+  ~EcmaRegex();
+  EcmaRegex(const EcmaRegex&) = delete;
+  EcmaRegex& operator=(const EcmaRegex&) = delete;
 
   // Anywhere in `text` (UTF-8). Throws DataError when the match limit is exceeded.
   [[nodiscard]] bool matches(std::string_view text) const;
