@@ -6,6 +6,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/bench.h"
 #include "cli/bind.h"
 #include "cli/calibrate.h"
 #include "cli/chat.h"
@@ -58,6 +59,7 @@ void add_commands(CLI::App& app) {
   add_generate(app);
   add_chat(app);
   add_serve(app);
+  add_bench(app);
 }
 
 int report(const char* message, int code) {

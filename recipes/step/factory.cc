@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "recipes/step/bench_decode.h"
 #include "recipes/step/calibrate.h"
 #include "recipes/step/eval.h"
 #include "recipes/step/quantize.h"
@@ -17,10 +18,11 @@ std::unique_ptr<Step> make() {
   return std::make_unique<S>();
 }
 
-constexpr std::array<std::pair<std::string_view, std::unique_ptr<Step> (*)()>, 4> kSteps{{
+constexpr std::array<std::pair<std::string_view, std::unique_ptr<Step> (*)()>, 5> kSteps{{
     {"calibrate", make<CalibrateStep>},
     {"quantize", make<QuantizeStep>},
     {"train-eagle3", make<TrainEagle3Step>},
+    {"bench-decode", make<BenchDecodeStep>},
     {"eval", make<EvalStep>},
 }};
 
