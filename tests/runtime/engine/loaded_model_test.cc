@@ -242,6 +242,10 @@ TEST(LoadedModel, BrokenFoldersAreNamed) {
   EXPECT_THROW((void)without.encode_chat({}), DataError);
   std::filesystem::remove(copy.path() / "tokenizer.json");
   EXPECT_THAT(copy.error(), HasSubstr("tokenizer.json"));
+  copy.write("config.json", {{"architectures", {"AlienForCausalLM"}}});
+  EXPECT_THAT(copy.error(), HasSubstr("AlienForCausalLM"));
+  std::filesystem::remove(copy.path() / "config.json");
+  EXPECT_THAT(copy.error(), HasSubstr("config.json"));
 }
 
 TEST(LoadedModel, SamplingDefaultsOfGenerationConfig) {
