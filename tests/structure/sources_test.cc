@@ -89,6 +89,7 @@ TEST(Sources, PreprocessorConditionsStayInDeviceCode) {
   const std::regex condition("(^|\n)\\s*#\\s*(if|ifdef|ifndef|elif)\\b");
   for (const SourceFile& file : product_sources()) {
     if (file.path.starts_with("core/device/") || file.path == "core/base/error.h") continue;
+    if (file.path.starts_with("runtime/op/cpu/")) continue;  // one source per ISA: HONE_ISA_WIDTH
     EXPECT_FALSE(std::regex_search(file.text, condition)) << file.path;
   }
 }

@@ -1,6 +1,7 @@
 // Work memory of one thread, aligned to cache lines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

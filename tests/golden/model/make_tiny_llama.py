@@ -46,7 +46,9 @@ for number, (name, options) in enumerate(VARIANTS.items()):
     model.save_pretrained(HERE / name)
     for extra in ("generation_config.json",):
         (HERE / name / extra).unlink(missing_ok=True)
-    model = model.float().eval()
+    # Read back rather than model.float(): bfloat16 also rounded the rotary frequencies.
+    model = LlamaForCausalLM.from_pretrained(
+        HERE / name, dtype=torch.float32, attn_implementation="eager").eval()
     items = []
     for length in (1, 7, 100):
         ids = torch.randint(0, 61, (1, length), generator=torch.Generator().manual_seed(length))
