@@ -264,7 +264,9 @@ class SchemaValidator {
 
   bool object(const Node& node, const Json& value, const std::string& at, Evaluated& local) {
     bool ok = true;
-    for (const auto& [name, member] : value.items()) {
+    for (auto it = value.begin(); it != value.end(); ++it) {
+      const std::string& name = it.key();
+      const Json& member = *it;
       const std::string path = at + "/" + escaped(name);
       bool matched = false;
       const auto apply = [&](const Node& schema) {
@@ -272,7 +274,9 @@ class SchemaValidator {
         matched = true;
         ok = check(schema, member, path, ignored) && ok;
       };
-      if (auto it = node.properties.find(name); it != node.properties.end()) apply(*it->second);
+      if (auto found = node.properties.find(name); found != node.properties.end()) {
+        apply(*found->second);
+      }
       for (const auto& [pattern, schema] : node.pattern_properties) {
         if (pattern->matches(name)) apply(*schema);
       }

@@ -57,7 +57,6 @@ RecipeResult run_recipe(
   for (const RecipeStep& entry : recipe.steps) {
     steps.push_back(factory(entry.kind));
     set_fields(*steps.back(), entry.with, fmt::format("step \"{}\"", entry.id));
-    if (options.resolve) map_inputs(*steps.back(), options.resolve);
   }
   RecipeResult result;
   if (!options.dry_run) fs::create_directories(recipe.output);
@@ -72,6 +71,8 @@ RecipeResult run_recipe(
       continue;
     }
     const auto start = std::chrono::steady_clock::now();
+    // Here, not above: an input may be what an earlier step has just written.
+    if (options.resolve) map_inputs(*steps[i], options.resolve);
     const std::string key = cache_key(*steps[i]);
     record.skipped = !forced && is_finished(*steps[i], key, record.outcome);
     if (record.skipped) {

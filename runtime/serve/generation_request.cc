@@ -167,7 +167,7 @@ int64_t max_tokens(int64_t asked, int64_t left, const RequestLimits& limits) {
 }
 
 void add_choices(
-    GenerationRequest& result, const Request& pattern, std::vector<int32_t> prompt, int64_t n
+    GenerationRequest& result, const Request& pattern, const std::vector<int32_t>& prompt, int64_t n
 ) {
   result.prompt_tokens.push_back(static_cast<int64_t>(prompt.size()));
   for (int64_t choice = 0; choice < n; ++choice) {
@@ -283,7 +283,7 @@ GenerationRequest read_chat_request(
   }
   const int64_t left = room(model, static_cast<int64_t>(prompt.size()));
   request.max_tokens = max_tokens(asked_new, left, limits);
-  add_choices(result, request, std::move(prompt), n);
+  add_choices(result, request, prompt, n);
   return result;
 }
 
@@ -296,7 +296,9 @@ GenerationRequest read_completion_request(
   if (prompt == nullptr) throw ApiError(400, "\"prompt\" is missing", "prompt");
   Request request = read_options(fields, model, limits, result);
   fields.unsupported("echo", [](const Json& v) { return v == false; });
-  fields.unsupported("suffix", [](const Json& v) { return v == ""; });
+  fields.unsupported("suffix", [](const Json& v) {
+    return v.is_string() && v.get_ref<const std::string&>().empty();
+  });
   const int64_t n = fields.integer("n", 1, 1, limits.max_choices);
   const int64_t asked = fields.integer("max_tokens", 16, 1, 1LL << 31);
   if (fields.find("logprobs") != nullptr) {
@@ -337,10 +339,10 @@ GenerationRequest read_completion_request(
         400, fmt::format("more than {} completions in one request", limits.max_choices), "prompt"
     );
   }
-  for (auto& ids : prompts) {
+  for (const auto& ids : prompts) {
     const int64_t left = room(model, static_cast<int64_t>(ids.size()));
     request.max_tokens = max_tokens(asked, left, limits);
-    add_choices(result, request, std::move(ids), n);
+    add_choices(result, request, ids, n);
   }
   return result;
 }

@@ -226,7 +226,7 @@ Service::Service(LoadedModel& model, std::unique_ptr<Proposer> proposer, Service
   );
   state.server = std::make_unique<HttpServer>(
       state.options.http,
-      [&state](HttpRequest request, std::shared_ptr<Responder> responder) {
+      [&state](HttpRequest request, const std::shared_ptr<Responder>& responder) {
         state.handle(std::move(request), responder);
       }
   );

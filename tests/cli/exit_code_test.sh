@@ -14,7 +14,7 @@ expect_contains "$output" "no/such-model"
 
 # A folder that is no checkpoint.
 mkdir "$scratch/empty"
-expect_exit 1 "$hone" inspect "$scratch/empty"
+expect_exit 3 "$hone" inspect "$scratch/empty" # a check that found faults
 expect_contains "$output" "config.json"
 
 # An architecture that nobody knows.
