@@ -42,6 +42,7 @@ if(HONE_CUDA)
     set(CMAKE_CUDA_STANDARD 20)
     find_package(CUDAToolkit REQUIRED)
     set(HONE_HAVE_CUDA ON)
+    add_custom_target(hone_cuda_all) # everything with device code, for compile checks
   endif()
 endif()
 message(STATUS "CUDA backend: ${HONE_HAVE_CUDA}")

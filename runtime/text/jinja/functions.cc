@@ -63,7 +63,7 @@ Value raise_exception(Interpreter&, Arguments& arguments) {
 // joiner(sep): "" the first time it is called, then sep.
 Value joiner(Interpreter&, Arguments& arguments) {
   const Bound args(arguments, "joiner", {"sep"});
-  const Value separator = args.has(0) ? args[0] : Value(", ");
+  const Value separator(args.has(0) ? to_text(args[0]) : Text(", "));
   return make_callable("joiner", [separator, used = false](Interpreter&, Arguments&) mutable {
     const bool first = !std::exchange(used, true);
     return first ? Value("") : separator;
@@ -71,22 +71,23 @@ Value joiner(Interpreter&, Arguments& arguments) {
 }
 
 // cycler(a, b, ..): .next(), .current, .reset().
-Value cycler(Interpreter&, Arguments& arguments) {
+Value cycler(Interpreter& interpreter, Arguments& arguments) {
   if (arguments.positional.empty() || !arguments.named.empty()) {
     fail("at least one item has to be provided");
   }
   auto space = std::make_shared<Namespace>();
-  const auto items = std::make_shared<std::vector<Value>>(arguments.positional);
+  interpreter.keep(space);
+  const Value items = Value::tuple(arguments.positional);
   const auto at = std::make_shared<size_t>(0);
   // The attribute "current" is set anew by each call; a weak pointer, so that no cycle arises.
   const std::weak_ptr<Namespace> weak = space;
   const auto show = [weak, items, at] {
-    if (const auto owner = weak.lock()) owner->attributes.set("current", (*items)[*at]);
+    if (const auto owner = weak.lock()) owner->attributes.set("current", items.list()->items[*at]);
   };
   show();
   space->attributes.set("next", make_callable("next", [items, at, show](Interpreter&, Arguments&) {
-                          const Value value = (*items)[*at];
-                          *at = (*at + 1) % items->size();
+                          const Value value = items.list()->items[*at];
+                          *at = (*at + 1) % items.list()->items.size();
                           show();
                           return value;
                         }));

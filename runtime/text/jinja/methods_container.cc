@@ -252,6 +252,28 @@ const Table* methods_of(const Value& object) {
   return list->kind == ListKind::kTuple || list->kind == ListKind::kRange ? tuples : nullptr;
 }
 
+// A method and the object it belongs to.
+class BoundMethod : public Callable {
+ public:
+  BoundMethod(Value self, MethodFunction function, std::string name)
+      : function_(function), name_(std::move(name)) {
+    self_.push_back(std::move(self));
+  }
+  BoundMethod(const BoundMethod&) = delete;
+  BoundMethod& operator=(const BoundMethod&) = delete;
+  ~BoundMethod() override { dispose(std::move(self_)); }
+  Value call(Interpreter& interpreter, Arguments& arguments) override {
+    const Value self = self_.front();
+    return function_(interpreter, self, arguments);
+  }
+  std::string describe() const override { return "<built-in method " + name_ + ">"; }
+
+ private:
+  std::vector<Value> self_;
+  MethodFunction function_;
+  std::string name_;
+};
+
 }  // namespace
 
 std::span<const MethodEntry> list_methods() {
@@ -269,13 +291,9 @@ std::optional<Value> bound_method(const Value& object, std::string_view name) {
   if (table == nullptr) return std::nullopt;
   const auto found = table->find(name);
   if (found == table->end()) return std::nullopt;
-  const MethodFunction function = found->second;
-  return make_callable(
-      std::string(name),
-      [object, function](Interpreter& interpreter, Arguments& arguments) {
-        return function(interpreter, object, arguments);
-      }
-  );
+  return Value(std::static_pointer_cast<Callable>(
+      std::make_shared<BoundMethod>(object, found->second, std::string(name))
+  ));
 }
 
 }  // namespace hone::jinja

@@ -45,9 +45,7 @@ Value integer_power(Int base, Int exponent) {
   for (; exponent > 0; exponent /= 2) {
     if (exponent % 2 == 1 && __builtin_mul_overflow(result, base, &result))
       fail("integer overflow");
-    if (exponent > 1 && __builtin_mul_overflow(base, base, &base)) {
-      if (base != 0) fail("integer overflow");
-    }
+    if (exponent > 1 && __builtin_mul_overflow(base, base, &base)) fail("integer overflow");
   }
   return Value(result);
 }

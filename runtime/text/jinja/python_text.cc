@@ -34,7 +34,8 @@ bool drop_underscores(std::string& text) {
       continue;
     }
     const auto digit = [&](size_t at) {
-      return at < text.size() && ((text[at] >= '0' && text[at] <= '9') || (text[at] | 32) >= 'a');
+      return at < text.size() &&
+             ((text[at] >= '0' && text[at] <= '9') || is_letter(static_cast<uint8_t>(text[at])));
     };
     if (i == 0 || !digit(i - 1) || !digit(i + 1)) return false;
   }
@@ -162,7 +163,9 @@ std::string string_repr(std::string_view text) {
 void append_repr(Text& out, const Value& value, int depth) {
   if (depth > kMaxNesting) fail("value nested deeper than {}", kMaxNesting);
   if (const Text* text = value.text()) {
+    if (text->safe) out.append("Markup(");
     out.append(string_repr(text->bytes), text->has_input());
+    if (text->safe) out.append(")");
   } else if (value.is_undefined()) {
     out.append("Undefined");
   } else if (value.is_none()) {

@@ -7,10 +7,15 @@
 namespace hone::jinja {
 namespace {
 
-constexpr int kMaxNesting = 200;
+constexpr int kMaxNesting = 200;  // of values that are compared
 
 bool is_view(ListKind kind) {
   return kind == ListKind::kKeys || kind == ListKind::kValues || kind == ListKind::kItems;
+}
+
+bool holds_values(const Value& value) {
+  return value.list() != nullptr || value.dict() != nullptr || value.space() != nullptr ||
+         value.callable() != nullptr || value.loop() != nullptr;
 }
 
 Value make_list(std::vector<Value> items, ListKind kind) {
@@ -40,6 +45,27 @@ Int Value::integer() const {
 double Value::number() const {
   if (const auto* value = get<double>()) return *value;
   return static_cast<double>(integer());
+}
+
+void dispose(std::vector<Value> values) {
+  // Destroying a value may end here again for what it held; beyond a few levels the values wait for
+  // the outermost call.
+  constexpr int kLevels = 20;
+  thread_local int level = 0;
+  thread_local std::vector<std::vector<Value>> waiting;
+  if (std::ranges::none_of(values, holds_values)) return;
+  if (level >= kLevels) {
+    waiting.push_back(std::move(values));
+    return;
+  }
+  ++level;
+  values.clear();
+  while (level == 1 && !waiting.empty()) {
+    std::vector<Value> next = std::move(waiting.back());
+    waiting.pop_back();
+    next.clear();
+  }
+  --level;
 }
 
 std::vector<Value> List::take() {
@@ -113,8 +139,14 @@ bool Dict::erase(const Value& key) {
 }
 
 void Dict::clear() {
+  std::vector<Value> values;
+  for (Entry& entry : entries_) {
+    if (holds_values(entry.second)) values.push_back(std::move(entry.second));
+    if (holds_values(entry.first)) values.push_back(entry.first);  // a tuple
+  }
   entries_.clear();
   index_.clear();
+  dispose(std::move(values));
 }
 
 bool truthy(const Value& value) {

@@ -119,10 +119,18 @@ class Value {
 
 enum class ListKind : uint8_t { kList, kTuple, kRange, kKeys, kValues, kItems, kGenerator };
 
+// Destroys values without recursing through what they hold, however deep that is.
+void dispose(std::vector<Value> values);
+
 struct List {
   std::vector<Value> items;
   ListKind kind = ListKind::kList;
   size_t used = 0;  // of a generator: items that were taken already
+
+  List() = default;
+  List(const List&) = delete;
+  List& operator=(const List&) = delete;
+  ~List() { dispose(std::move(items)); }
 
   // What iteration gives; a generator is used up by it.
   std::vector<Value> take();
@@ -131,6 +139,11 @@ struct List {
 // Keeps the order of insertion.
 struct Dict {
   using Entry = std::pair<Value, Value>;
+
+  Dict() = default;
+  Dict(const Dict&) = default;
+  Dict& operator=(const Dict&) = default;
+  ~Dict() { clear(); }
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   [[nodiscard]] const Value* find(const Value& key) const;
@@ -160,6 +173,11 @@ struct Loop {
   size_t depth = 0;
   Value changed;                   // arguments of the last loop.changed()
   std::shared_ptr<Callable> call;  // loop(..) of a recursive loop
+
+  Loop() = default;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop() { dispose(std::move(items)); }
 };
 
 class Interpreter;

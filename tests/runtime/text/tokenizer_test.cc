@@ -1,9 +1,10 @@
 // Tokenizers against Hugging Face's own library; goldens by
 // tests/golden/scripts/tokenizer_golden.py.
+#include "runtime/text/tokenizer.h"
+
 #include <gtest/gtest.h>
 
 #include "runtime/text/tokenize/pre_tokenizer.h"
-#include "runtime/text/tokenizer.h"
 #include "tests/runtime/text/golden_text.h"
 
 namespace hone {

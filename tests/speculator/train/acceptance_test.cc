@@ -1,8 +1,15 @@
 #include "speculator/train/acceptance.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <gtest/gtest.h>
+
+#include "core/base/progress.h"
+#include "runtime/engine/engine.h"
+#include "runtime/spec/eagle3.h"
+#include "tests/speculator/train/toy_training.h"
 
 namespace hone {
 namespace {
@@ -90,6 +97,49 @@ TEST(Acceptance, AddsUp) {
   EXPECT_DOUBLE_EQ(two.chain(0), 1.0);
   EXPECT_DOUBLE_EQ(two.chain(1), 0.0);
   EXPECT_EQ(Acceptance(4).length(), 0.0);
+}
+
+// The gate between training and serving: the engine with the trained head accepts what the
+// evaluation on held-out rows says.
+TEST(Acceptance, ServingAcceptsWhatTheEvaluationSays) {
+  set_progress_mode(ProgressMode::kSilent);
+  testing_speculator::ToyTraining toy(200);
+  const auto work = std::filesystem::path(testing::TempDir()) / "acceptance_served";
+  std::filesystem::remove_all(work);
+  const TrainResult trained = train_eagle3_head(
+      toy.config, toy.data(), testing_speculator::ToyTraining::options(150), work, "k"
+  );
+  Eagle3Head head;
+  head.config = toy.config;
+  head.weights = trained.weights;
+  head.draft_to_target = toy.vocabulary;
+  EngineOptions options;
+  options.draft_tokens = 3;
+  Engine engine(toy.target, nullptr, options, make_eagle3_proposer(head, toy.table));
+  std::vector<Request> requests;
+  for (const TrainingRow& row : toy.rows.held_out) {
+    const auto prompt = std::count(row.mask.begin(), row.mask.end(), uint8_t{0});
+    Request request;
+    request.prompt.assign(row.ids.begin(), row.ids.begin() + prompt);
+    request.max_tokens = row.length() - prompt;
+    requests.push_back(request);
+  }
+  int64_t verifications = 0;
+  int64_t produced = 0;
+  const std::vector<Completion> completions = engine.generate(requests);
+  for (size_t i = 0; i < completions.size(); ++i) {
+    const std::vector<int32_t>& ids = toy.rows.held_out[i].ids;
+    EXPECT_EQ(
+        completions[i].ids, std::vector<int32_t>(ids.end() - requests[i].max_tokens, ids.end())
+    );
+    // The first token comes with the prompt.
+    verifications += completions[i].stats.verifications - 1;
+    produced += completions[i].stats.output_tokens - 1;
+  }
+  ASSERT_GT(trained.held_out.length(), 1.5);  // there is something to compare
+  // Training kept the features in BF16: a draft may flip here and there.
+  const double served = static_cast<double>(produced) / static_cast<double>(verifications);
+  EXPECT_NEAR(served, trained.held_out.length(), 0.03 * served);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/base/threads.h"
+#include "core/device/cpu_isa.h"
 #include "speculator/train/checkpoint.h"
 #include "speculator/train/head_weights.h"
 #include "tests/speculator/train/toy_training.h"
@@ -52,16 +54,18 @@ TEST(Loop, LearnsTheToyTarget) {
   EXPECT_FALSE(result.metrics.front().contains("held_out"));
 }
 
-TEST(Loop, DoesNotDependOnThreadsOrKeptFeatures) {
+TEST(Loop, DoesNotDependOnThreadsKeptFeaturesOrInstructionSet) {
   std::vector<std::vector<std::vector<float>>> results;
   for (const int threads : {1, 2, 3}) {
     ThreadPool::set_threads(threads);
+    if (threads == 2) set_cpu_isa(CpuIsa::kAvx2);
     ToyTraining toy(40);
     TrainOptions options = ToyTraining::options(25);
     if (threads == 3) options.feature_memory = 0;
     results.push_back(
         bits(train_eagle3_head(toy.config, toy.data(), options, fresh("loop_threads"), "k"))
     );
+    set_cpu_isa(std::nullopt);
   }
   ThreadPool::set_threads(2);
   EXPECT_EQ(results[0], results[1]);
