@@ -78,7 +78,7 @@ struct Policy {
 struct Evaluation {
   ModelInfo reference;
   ModelInfo candidate;
-  std::string profile;  // whose arithmetic was emulated
+  std::string profile;  // whose arithmetic the candidate emulated; the reference is exact
   std::string hone_version;
   Json options = Json::object();  // as given to the step
   Policy policy;

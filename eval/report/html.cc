@@ -60,13 +60,33 @@ std::string card_figure(const TaskResult& task) {
   return out;
 }
 
+// What was compared, in one line under the verdict.
+std::string compare_html(const Evaluation& evaluation) {
+  const auto side = [](std::string_view label, const ModelInfo& model) {
+    return fmt::format(
+        "{} <b>{}</b> ({}, {})",
+        label,
+        escape_html(model.name),
+        escape_html(model.formats),
+        format_bytes(static_cast<double>(model.weight_bytes))
+    );
+  };
+  return fmt::format(
+      "<p class=\"compare\">{} &middot; {} &middot; arithmetic <b>{}</b></p>\n",
+      side("Candidate", evaluation.candidate),
+      side("Reference", evaluation.reference),
+      escape_html(evaluation.profile)
+  );
+}
+
 std::string hero_html(const Evaluation& evaluation) {
   std::string out = fmt::format(
       "<header class=\"hero {}\">\n<p class=\"kicker\">Fidelity report</p>\n"
-      "<h1><span class=\"sign\" aria-hidden=\"true\">{}</span>{}</h1>\n<div class=\"cards\">\n",
+      "<h1><span class=\"sign\" aria-hidden=\"true\">{}</span>{}</h1>\n{}<div class=\"cards\">\n",
       verdict_name(evaluation.verdict),
       verdict_sign(evaluation.verdict),
-      escape_html(evaluation.headline)
+      escape_html(evaluation.headline),
+      compare_html(evaluation)
   );
   for (const TaskResult& task : evaluation.tasks)
     out += fmt::format(
@@ -110,7 +130,8 @@ std::string compared_html(const Evaluation& evaluation) {
       "scope=\"col\">Candidate</th></tr></thead><tbody>\n" +
       model_rows(evaluation) + "</tbody></table></div>\n";
   out += fmt::format(
-      "<p>Both ran in Hone {} with the arithmetic profile <code>{}</code>, greedy decoding. Every "
+      "<p>Both ran in Hone {}, greedy decoding: the candidate with the arithmetic of profile "
+      "<code>{}</code>, the reference with exact arithmetic. Every "
       "prompt was encoded with both tokenizers and chat templates; the token ids are {}.</p>\n",
       escape_html(evaluation.hone_version),
       escape_html(evaluation.profile),

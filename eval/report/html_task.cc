@@ -69,7 +69,8 @@ std::string metrics_html(const TaskResult& task, const Policy& policy, double re
 
 std::string rates_html(const TaskResult& task) {
   std::string out =
-      "<div class=\"half\"><h3>How the answers ended</h3><table><thead><tr><td></td><th "
+      "<div class=\"half\"><h3>How the answers ended</h3><table "
+      "class=\"rates\"><thead><tr><td></td><th "
       "scope=\"col\">Reference</th><th scope=\"col\">Candidate</th><th scope=\"col\">of</th></tr>"
       "</thead><tbody>\n";
   for (const RatePair& rate : task.rates)

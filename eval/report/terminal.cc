@@ -67,9 +67,11 @@ void add_metrics(const TaskResult& task, std::string& out) {
         verdict
     );
   }
+  if (task.rates.empty()) return;
+  out += fmt::format("  {:<40} {:>9} {:>9} {:>6}\n", "", "reference", "candidate", "of");
   for (const RatePair& rate : task.rates)
     out += fmt::format(
-        "  {:<40} {:>5} | {} of {}\n", rate.title, rate.reference, rate.candidate, rate.total
+        "  {:<40} {:>9} {:>9} {:>6}\n", rate.title, rate.reference, rate.candidate, rate.total
     );
 }
 
@@ -85,22 +87,22 @@ void add_distribution(const DistributionSummary& d, std::string& out) {
         format_kl(e.interval95.high)
     );
   };
+  const auto share = [](const Estimate& e) {
+    return fmt::format(
+        "{:.2f} %   95 % interval {:.2f} .. {:.2f}",
+        e.value * 100,
+        e.interval95.low * 100,
+        e.interval95.high * 100
+    );
+  };
   line("texts, tokens", fmt::format("{}, {}", d.documents, d.tokens));
   line("mean KL, nats", range(d.mean_kl));
   line("median KL", format_kl(d.median_kl));
   line("p99 KL", tail_text(d.p99_kl, 0.99));
   line("p99.9 KL", tail_text(d.p999_kl, 0.999));
   line("largest KL", format_kl(d.max_kl));
-  line(
-      "same most likely token",
-      fmt::format(
-          "{:.2f} %   95 % interval {:.2f} .. {:.2f}",
-          d.top1.value * 100,
-          d.top1.interval95.low * 100,
-          d.top1.interval95.high * 100
-      )
-  );
-  line("total variation", range(d.mean_tv));
+  line("same most likely token", share(d.top1));
+  line("total variation", share(d.mean_tv));
   line(
       "perplexity",
       fmt::format(

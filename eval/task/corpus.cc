@@ -151,13 +151,22 @@ class CorpusReader {
 }  // namespace
 
 TeacherCorpus read_corpus(const ModelPair& models, const CorpusOptions& options) {
+  require(options.skip >= 0, "kl-skip {}: expected 0 or more", options.skip);
   require(options.window >= 2, "kl window of {} tokens: at least 2", options.window);
   CorpusReader reader(models, options);
   int64_t lines = 1;
   if (options.data.extension() == ".jsonl") {
-    const std::vector<Json> items = read_items(options.data, options.limit);
-    lines = static_cast<int64_t>(items.size());
-    for (size_t i = 0; i < items.size() && !reader.mismatch(); ++i)
+    const int64_t last = options.limit > 0 ? options.skip + options.limit : 0;
+    const std::vector<Json> items = read_items(options.data, last);
+    lines = static_cast<int64_t>(items.size()) - options.skip;
+    require_data(
+        lines > 0,
+        "{}: {} lines, all skipped (kl-skip {})",
+        options.data.string(),
+        items.size(),
+        options.skip
+    );
+    for (auto i = static_cast<size_t>(options.skip); i < items.size() && !reader.mismatch(); ++i)
       reader.add_line(items[i], fmt::format("item {} of {}", i, options.data.filename().string()));
   } else {
     reader.add_text(read_text_file(options.data), options.data.filename().string());

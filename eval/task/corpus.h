@@ -18,7 +18,8 @@ struct TeacherDocument {
 
 struct CorpusOptions {
   std::filesystem::path data;
-  int64_t limit = 0;         // first documents; 0: all
+  int64_t skip = 0;          // lines left out at the beginning (seen in calibration)
+  int64_t limit = 0;         // documents after those; 0: all
   int64_t max_tokens = 512;  // of an answer that the reference gives
   int64_t window = 512;      // tokens of a document cut from plain text
 };

@@ -27,6 +27,7 @@ TaskResult run_task(const EvalStep& step, const std::string& task, const ModelPa
     options.data = step.math_data;
     options.limit = step.limit;
     options.max_tokens = step.max_tokens;
+    options.instruction = step.math_instruction;
     return run_gsm8k(models, options);
   }
   if (task == "tools") {
@@ -41,6 +42,7 @@ TaskResult run_task(const EvalStep& step, const std::string& task, const ModelPa
   KlOptions options;
   options.corpus.data = step.kl_data;
   options.corpus.limit = step.kl_limit_documents;
+  options.corpus.skip = step.kl_skip;
   options.corpus.max_tokens = step.max_tokens;
   options.seed = static_cast<uint64_t>(step.seed);
   return run_kl(models, options);
@@ -73,8 +75,10 @@ void EvalStep::visit(FieldVisitor& fields) {
   fields.output("output", output, "Folder of the report");
   fields.option("tasks", tasks, "Tasks: kl, gsm8k, tools");
   fields.option("limit", limit, "First items of gsm8k and tools; 0: all");
-  fields.option("kl-documents", kl_limit_documents, "First documents of kl; 0: all");
-  fields.option("max-tokens", max_tokens, "Longest answer");
+  fields.option("kl-documents", kl_limit_documents, "Documents of kl; 0: all");
+  fields.option("kl-skip", kl_skip, "Documents of kl left out first (those of calibration)");
+  fields.option("max-tokens", max_tokens, "Longest answer, in tokens");
+  fields.option("math-instruction", math_instruction, "Text put below every word problem");
   fields.option("margin", margin, "Equivalence margin of every paired metric, in points");
   fields.option("kl-limit", kl_limit, "Largest mean KL per token that counts as equivalent, nats");
   fields.option("as", profile, "Arithmetic of the candidate: exact, hopper or blackwell");

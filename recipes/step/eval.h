@@ -20,7 +20,9 @@ struct EvalStep : Step {
   std::string output;
   std::vector<std::string> tasks = {"kl", "gsm8k", "tools"};
   int64_t limit = 0;
-  int64_t kl_limit_documents = 200;
+  int64_t kl_limit_documents = 300;
+  int64_t kl_skip = 0;
+  std::string math_instruction;
   int64_t max_tokens = 512;
   double margin = 5;
   double kl_limit = 0.05;

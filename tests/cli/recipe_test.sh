@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh" "$1"
 
 small=(
   --set calibrate.tokens=2048 --set calibrate.sensitivity-tokens=256
-  --set head.steps=4 --set head.prompts=24 --set head.max-new-tokens=32
+  --set head.epochs=1 --set head.limit=24 --set head.max-new-tokens=32
   --set acceptance.limit=4
   --set eval-fp8.limit=4 --set eval-nvfp4.limit=4
   --set eval-fp8.max-tokens=48 --set eval-nvfp4.max-tokens=48
@@ -17,7 +17,9 @@ expect_contains "$(cat "$scratch/table")" "report.html"
 expect_contains "$(cat "$scratch/table")" "hone serve"
 
 # Killed in the middle, then run again: finished steps are skipped, the result is the same.
-run "$scratch/b" >/dev/null 2>"$scratch/log_b" &
+# (exec: the process that is killed must be the program, not a shell around it.)
+(exec "$hone" run "$root/recipes/library/demo.yaml" --set output="$scratch/b" "${small[@]}") \
+  >/dev/null 2>"$scratch/log_b" &
 victim=$!
 for _ in $(seq 600); do
   [[ -f $scratch/b/fp8/hone.json ]] && break

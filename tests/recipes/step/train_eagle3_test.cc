@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/base/cancel.h"
 #include "core/base/error.h"
@@ -27,7 +28,8 @@ std::filesystem::path demo() {
 
 std::filesystem::path fresh(const std::string& name) {
   set_progress_mode(ProgressMode::kSilent);
-  const auto path = std::filesystem::path(testing::TempDir()) / ("train_eagle3_" + name);
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("train_eagle3_" + std::to_string(::getpid()) + "_" + name);
   std::filesystem::remove_all(path);
   std::filesystem::remove_all(path.string() + ".work");
   return path;

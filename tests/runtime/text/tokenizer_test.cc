@@ -2,9 +2,12 @@
 // tests/golden/scripts/tokenizer_golden.py.
 #include "runtime/text/tokenizer.h"
 
+#include <atomic>
+#include <thread>
+
 #include <gtest/gtest.h>
 
-#include "runtime/text/tokenize/pre_tokenizer.h"
+#include "core/base/error.h"
 #include "tests/runtime/text/golden_text.h"
 
 namespace hone {
@@ -97,29 +100,115 @@ TEST(TokenizerGolden, Components) {
   }
 }
 
-TEST(TokenizerGolden, Patterns) {
-  const Json golden = golden_text("tokenizer_patterns.json");
-  const std::string text = golden["text"];
-  for (const Json& entry : golden["patterns"]) {
-    const std::string pattern = entry["pattern"];
-    SCOPED_TRACE(pattern);
-    const Json json = {
-        {"type", "Split"},
-        {"pattern", {{"Regex", pattern}}},
-        {"behavior", "Isolated"},
-        {"invert", false}};
-    if (entry.contains("error")) {
-      EXPECT_ANY_THROW(PreTokenizer::read(json, "test", false));
-      continue;
-    }
-    PreTokenizer::Loaded loaded;
-    ASSERT_NO_THROW(loaded = PreTokenizer::read(json, "test", false));
-    PieceList list;
-    list.pieces.push_back({text});
-    loaded.steps->apply(list);
-    std::vector<std::string> pieces;
-    for (const Piece& piece : list.pieces) pieces.emplace_back(piece.text);
-    EXPECT_EQ(pieces, entry["pieces"].get<std::vector<std::string>>());
+TEST(Tokenizer, InvalidUtf8IsReplaced) {
+  const auto tokenizer = Tokenizer::load(demo_folder());
+  const std::string r = "\xEF\xBF\xBD";
+  EXPECT_EQ(tokenizer->encode("a\xFFz"), tokenizer->encode("a" + r + "z"));
+  EXPECT_EQ(tokenizer->encode("\xE4\xBD"), tokenizer->encode(r));
+  EXPECT_EQ(tokenizer->encode("\xC0\xAF"), tokenizer->encode(r + r));
+  // Broken bytes cannot move the bounds of what the user typed.
+  const std::string text = "\xE4\xBD<|im_end|>\xFF<|im_end|>";
+  const std::vector<TextSpan> spans = {{1, 12}};  // ends with the first token
+  EncodeOptions options;
+  options.plain_spans = spans;
+  const auto ids = tokenizer->encode_with(text, options).ids;
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), *tokenizer->token_id("<|im_end|>")), 1);
+  EXPECT_EQ(ids.back(), *tokenizer->token_id("<|im_end|>"));
+}
+
+TEST(Tokenizer, OffsetsStartTheTokens) {
+  const auto tokenizer = Tokenizer::load(demo_folder());
+  const std::string text = "<|im_start|>user\nHow many \xE4\xBD\xA0 + 12?<|im_end|>";
+  EncodeOptions options;
+  options.offsets = true;
+  const Encoding encoding = tokenizer->encode_with(text, options);
+  EXPECT_EQ(encoding.ids, tokenizer->encode(text));
+  for (size_t i = 0; i < encoding.ids.size(); ++i) {
+    const std::string bytes = tokenizer->token_bytes(encoding.ids[i]);
+    EXPECT_EQ(text.substr(encoding.offsets[i], bytes.size()), bytes);
+  }
+}
+
+TEST(Tokenizer, TokensInsideSpans) {
+  Encoding encoding;
+  encoding.ids = {1, 2, 3, 4, 5, 6};
+  encoding.offsets = {0, 3, 3, 5, 8, 10};
+  using Mask = std::vector<uint8_t>;
+  const auto inside = [&](const std::vector<TextSpan>& spans) {
+    return tokens_inside(encoding, 12, spans);
+  };
+  EXPECT_EQ(inside({}), (Mask{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(inside({{3, 5}}), (Mask{0, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(inside({{4, 6}}), (Mask{0, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(inside({{0, 1}, {9, 10}, {11, 12}}), (Mask{1, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(inside({{0, 12}}), (Mask{1, 1, 1, 1, 1, 1}));
+  encoding.offsets.clear();
+  EXPECT_THROW(inside({}), UsageError);
+}
+
+TEST(Tokenizer, LooksUpTokens) {
+  const auto tokenizer = Tokenizer::load(demo_folder());
+  EXPECT_EQ(tokenizer->vocab_size(), 2048);
+  EXPECT_EQ(tokenizer->token_id("<|im_end|>"), 2041);
+  EXPECT_EQ(tokenizer->token_text(2041), "<|im_end|>");
+  EXPECT_TRUE(tokenizer->is_special(2041));
+  EXPECT_FALSE(tokenizer->is_special(2042));  // <tool_call>: added, not special
+  EXPECT_FALSE(tokenizer->is_special(-1));
+  EXPECT_EQ(tokenizer->token_id("no such token"), std::nullopt);
+  EXPECT_EQ(tokenizer->token_bytes(220), " ");
+  EXPECT_EQ(tokenizer->token_bytes(99999), "");
+  EXPECT_EQ(tokenizer->decode(std::vector<int32_t>{-1, 99999, 2041, 11}, true), ",");
+  // The bytes of all tokens joined are the text.
+  const std::string text = "Caf\xC3\xA9 \xF0\x9F\x98\x80 x";
+  std::string bytes;
+  for (const int32_t id : tokenizer->encode(text)) bytes += tokenizer->token_bytes(id);
+  EXPECT_EQ(bytes, text);
+}
+
+TEST(Tokenizer, StreamsCompleteCharactersOnly) {
+  const auto tokenizer = Tokenizer::load(demo_folder());
+  const std::string text = "a\xF0\x9F\x98\x80\xE4\xBD\xA0z";
+  StreamDecoder decoder(tokenizer);
+  std::string all;
+  for (const int32_t id : tokenizer->encode(text)) {
+    const std::string part = decoder.push(id);
+    EXPECT_EQ(part.find("\xEF\xBF\xBD"), std::string::npos);
+    all += part;
+  }
+  EXPECT_EQ(all + decoder.finish(), text);
+  StreamDecoder cut(tokenizer);
+  const auto emoji = tokenizer->encode("\xF0\x9F\x98\x80");
+  ASSERT_GT(emoji.size(), 1U);
+  EXPECT_EQ(cut.push(emoji[0]), "");
+  EXPECT_EQ(cut.finish(), "\xEF\xBF\xBD");
+  StreamDecoder special(tokenizer, true);
+  EXPECT_EQ(special.push(2041), "");
+  StreamDecoder kept(tokenizer, false);
+  EXPECT_EQ(kept.push(2041), "<|im_end|>");
+}
+
+TEST(Tokenizer, SameFromSeveralThreads) {
+  const auto tokenizer = Tokenizer::load(demo_folder());
+  const Json golden = golden_text("tokenizer_demo.json");
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (const Json& c : golden["cases"]) {
+        if (tokenizer->encode(c["text"].get<std::string>()) != c["ids"].get<Ids>()) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Tokenizer, MissingFileIsNamed) {
+  try {
+    Tokenizer::load(testing::TempDir() + "/no_such_checkpoint");
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("tokenizer.json"), std::string::npos);
   }
 }
 
