@@ -11,10 +11,6 @@
 namespace hone {
 namespace {
 
-TEST(ReportText, Golden) {
-  expect_golden("report.txt", report_text(sample_evaluation()));
-}
-
 TEST(ReportText, FitsATerminal) {
   std::istringstream lines(report_text(sample_evaluation()));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;
