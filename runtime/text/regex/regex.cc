@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kJitStackStart = 32 << 10;
 constexpr size_t kJitStackLimit = 64 << 20;
-constexpr uint32_t kMatchLimit = 50'000'000;  // backtracking steps of one match
+constexpr uint32_t kMatchLimit = 50'000'000;   // backtracking steps of one match
 constexpr uint32_t kHeapLimitKib = 256 << 10;  // interpreter only
 
 std::string message_of(int code) {

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/progress.h"
+#include "core/base/threads.h"
 #include "recipes/engine/manifest.h"
 #include "recipes/step/bench_decode.h"
 #include "runtime/engine/loaded_model.h"
@@ -28,6 +29,8 @@ std::filesystem::path demo() {
 
 std::filesystem::path fresh(const std::string& name) {
   set_progress_mode(ProgressMode::kSilent);
+  // Thousands of tiny passes: on a busy machine, waiting for other threads would take minutes.
+  ThreadPool::set_threads(1);
   const auto path = std::filesystem::path(testing::TempDir()) /
                     ("train_eagle3_" + std::to_string(::getpid()) + "_" + name);
   std::filesystem::remove_all(path);
