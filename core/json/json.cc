@@ -76,7 +76,8 @@ class Builder : public nlohmann::json_sax<Json> {
   ) override {
     std::string text = error.what();
     if (const size_t end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
-    fail(position, shorten(std::move(text), 300));
+    // `position` counts the bytes read, the offending one included.
+    fail(position == 0 ? 0 : position - 1, shorten(std::move(text), 300));
     return false;
   }
 

@@ -1,537 +1,526 @@
-// From a schema document to nodes: identifiers first, then keywords, references last resolved.
-#include <cmath>
-#include <functional>
+// From documents to nodes: identifiers were found by the index, here keywords are read.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
 #include <set>
+#include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/json/number.h"
 #include "core/json/schema.h"
+#include "core/json/schema_formats.h"
+#include "core/json/schema_index.h"
+#include "core/json/schema_keywords.h"
 #include "core/json/schema_node.h"
+#include "core/json/schema_state.h"
 #include "core/json/schema_uri.h"
 
 namespace hone {
 namespace {
 
-// Keywords that hold one subschema, a list of them, or a mapping to them.
-constexpr const char* kSingle[] = {
-    "items",
-    "additionalItems",
-    "contains",
-    "additionalProperties",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contentSchema"};
-constexpr const char* kLists[] = {"allOf", "anyOf", "oneOf", "prefixItems", "items"};
-constexpr const char* kMaps[] = {
-    "properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"};
-// Keywords that assert nothing.
-const std::set<std::string>& annotations() {
-  static const std::set<std::string> names{
-      "$schema",     "$id",      "$anchor",         "$dynamicAnchor",   "$recursiveAnchor",
-      "$vocabulary", "$comment", "$defs",           "definitions",      "title",
-      "description", "default",  "deprecated",      "readOnly",         "writeOnly",
-      "examples",    "format",   "contentEncoding", "contentMediaType", "contentSchema"};
-  return names;
+constexpr std::array<std::pair<const char*, unsigned>, 7> kTypeNames{{
+    {"null", kTypeNull},
+    {"boolean", kTypeBoolean},
+    {"object", kTypeObject},
+    {"array", kTypeArray},
+    {"number", kTypeNumber},
+    {"string", kTypeString},
+    {"integer", kTypeInteger},
+}};
+
+std::string describe(const Json& value) {
+  std::string text = dump_json(value);
+  if (text.size() > 60) text = text.substr(0, 60) + "...";
+  return value.is_structured() ? std::string(value.type_name()) : text;
 }
-
-enum class Draft : uint8_t { k7, k2019, k2020 };
-
-Draft draft_of(const Json& schema, Draft otherwise) {
-  if (!schema.is_object()) return otherwise;
-  auto it = schema.find("$schema");
-  if (it == schema.end() || !it->is_string()) return otherwise;
-  const auto name = it->get<std::string>();
-  if (name.find("draft-07") != std::string::npos || name.find("draft-06") != std::string::npos) {
-    return Draft::k7;
-  }
-  return name.find("2019-09") != std::string::npos ? Draft::k2019 : Draft::k2020;
-}
-
-std::string escaped(const std::string& token) {
-  std::string result;
-  for (const char c : token) result += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return result;
-}
-
-// Where a subschema stands.
-struct Place {
-  const Json* schema = nullptr;
-  std::string base;  // URI of its resource
-  std::string path;  // pointer from the document's root
-  Draft draft = Draft::k2020;
-  bool entered = false;  // its own $id and $schema are in base and draft
-};
 
 }  // namespace
 
-namespace {
+unsigned schema_type_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null:
+      return kTypeNull;
+    case Json::value_t::boolean:
+      return kTypeBoolean;
+    case Json::value_t::object:
+      return kTypeObject;
+    case Json::value_t::array:
+      return kTypeArray;
+    case Json::value_t::string:
+      return kTypeString;
+    default:
+      break;
+  }
+  return is_integral(value) ? kTypeNumber | kTypeInteger : kTypeNumber;
+}
 
-// Finds resources and anchors of a document.
-class Identifiers {
- public:
-  void add(const Place& place) {
-    walk(place, 0);
-    // A document can also be named by where it was found.
-    Place entered = place;
-    enter(entered);
-    resources_.emplace(place.base, entered);
+std::string schema_type_names(unsigned types) {
+  std::string text;
+  for (const auto& [name, bit] : kTypeNames) {
+    if ((types & bit) != 0) text += (text.empty() ? "" : " or ") + std::string(name);
   }
+  return text;
+}
 
-  [[nodiscard]] const Place* resource(const std::string& uri) const {
-    auto it = resources_.find(uri);
-    return it == resources_.end() ? nullptr : &it->second;
-  }
-  [[nodiscard]] const Place* anchor(const std::string& uri, const std::string& name) const {
-    auto it = anchors_.find({uri, name});
-    return it == anchors_.end() ? nullptr : &it->second;
-  }
-  [[nodiscard]] const auto& dynamic_anchors() const { return dynamic_; }
-
-  // What a subschema's own $id makes of the base that it inherits.
-  static void enter(Place& place) {
-    if (place.entered || !place.schema->is_object()) return;
-    place.entered = true;
-    place.draft = draft_of(*place.schema, place.draft);
-    auto id = place.schema->find("$id");
-    if (id == place.schema->end() || !id->is_string()) return;
-    // In draft 7 a $ref hides what stands beside it.
-    if (place.draft == Draft::k7 && place.schema->contains("$ref")) return;
-    const UriParts parts = split_fragment(id->get<std::string>());
-    if (!parts.uri.empty()) place.base = resolve_uri(place.base, parts.uri);
-  }
-
- private:
-  void walk(Place place, int depth) {
-    require_data(depth < 256, "schema{}: nested deeper than 256", place.path);
-    if (!place.schema->is_object()) return;
-    const std::string inherited = place.base;
-    enter(place);
-    if (depth == 0 || place.base != inherited) resources_.emplace(place.base, place);
-    const Json& schema = *place.schema;
-    if (place.draft == Draft::k7 && schema.contains("$ref") && depth > 0) {
-      walk_maps(schema, place, depth);
-      return;
-    }
-    if (auto id = schema.find("$id"); id != schema.end() && id->is_string()) {
-      const UriParts parts = split_fragment(id->get<std::string>());
-      if (!parts.fragment.empty()) anchors_.emplace(std::pair(place.base, parts.fragment), place);
-    }
-    name_anchor(schema, "$anchor", place, false);
-    name_anchor(schema, "$dynamicAnchor", place, true);
-    if (auto it = schema.find("$recursiveAnchor"); it != schema.end() && *it == true) {
-      dynamic_.emplace(std::pair(place.base, std::string("$recursive")), place);
-    }
-    for (const char* key : kSingle) {
-      if (auto it = schema.find(key); it != schema.end() && it->is_object()) {
-        descend(place, *it, std::string("/") + key, depth);
-      }
-    }
-    for (const char* key : kLists) {
-      auto it = schema.find(key);
-      if (it == schema.end() || !it->is_array()) continue;
-      for (size_t i = 0; i < it->size(); ++i) {
-        descend(place, (*it)[i], fmt::format("/{}/{}", key, i), depth);
-      }
-    }
-    walk_maps(schema, place, depth);
-  }
-  void walk_maps(const Json& schema, const Place& place, int depth) {
-    for (const char* key : kMaps) {
-      auto it = schema.find(key);
-      if (it == schema.end() || !it->is_object()) continue;
-      for (const auto& [name, value] : it->items()) {
-        descend(place, value, fmt::format("/{}/{}", key, escaped(name)), depth);
-      }
-    }
-  }
-  void descend(const Place& place, const Json& child, const std::string& path, int depth) {
-    walk({&child, place.base, place.path + path, place.draft}, depth + 1);
-  }
-  void name_anchor(const Json& schema, const char* key, const Place& place, bool dynamic) {
-    auto it = schema.find(key);
-    if (it == schema.end() || !it->is_string()) return;
-    const auto name = it->get<std::string>();
-    anchors_.emplace(std::pair(place.base, name), place);
-    if (dynamic) dynamic_.emplace(std::pair(place.base, name), place);
-  }
-
-  std::map<std::string, Place> resources_;
-  std::map<std::pair<std::string, std::string>, Place> anchors_;
-  std::map<std::pair<std::string, std::string>, Place> dynamic_;
-};
-
-}  // namespace
-
-// Builds nodes on demand, one for each subschema that is reached.
+// Makes one node for each subschema that is reached; a work list instead of recursion, so that
+// cycles of references end.
 class SchemaCompiler {
  public:
-  using Node = JsonSchema::Node;
+  explicit SchemaCompiler(JsonSchema::State& state) : state_(state) {}
 
-  SchemaCompiler(JsonSchema::State& state, const std::map<std::string, Json>& known)
-      : state_(state), known_(known) {}
-
-  void run() {
-    Place root{&state_.document, "", "", draft_of(state_.document, Draft::k2020)};
+  void run(const Json& document) {
     require_data(
-        root.schema->is_object() || root.schema->is_boolean(),
-        "a JSON Schema must be an object or a boolean, found {}",
-        root.schema->type_name()
+        document.is_object() || document.is_boolean(),
+        "schema: a JSON Schema must be an object or a boolean, found {}",
+        describe(document)
     );
-    identifiers_.add(root);
-    for (const auto& [uri, document] : known_) {
-      identifiers_.add({&document, uri, "", draft_of(document, Draft::k2020)});
-    }
-    state_.root = node(root);
-    // Anchors of resources that can be in the dynamic scope; compiling them may reach others.
-    for (size_t before = 0; before != state_.nodes.size();) {
-      before = state_.nodes.size();
-      std::set<std::string> reached;
-      for (const Node& made : state_.nodes) reached.insert(made.resource);
-      for (const auto& [key, place] : identifiers_.dynamic_anchors()) {
-        if (reached.contains(key.first)) state_.dynamic_anchors[key] = node(place);
+    state_.root = node(state_.index.add_root(document));
+    // Reading a node may add documents, whose dynamic anchors must be there for validation.
+    do {
+      while (!waiting_.empty()) {
+        const auto [made, place] = waiting_.back();
+        waiting_.pop_back();
+        read(*made, place);
       }
+      add_dynamic_targets();
+    } while (!waiting_.empty());
+    refuse_endless_references();
+    for (const std::string& uri : state_.index.unknown_metaschemas()) {
+      unsupported_.insert(fmt::format("$schema \"{}\"", uri));
     }
-    for (const std::string& name : unsupported_) state_.unsupported.push_back(name);
+    state_.unsupported.assign(unsupported_.begin(), unsupported_.end());
   }
 
  private:
-  [[noreturn]] static void fail(const Place& place, const std::string& message) {
-    throw DataError(fmt::format("schema at \"#{}\": {}", place.path, message));
-  }
-
-  const Node* node(Place place) {
-    if (auto it = made_.find(place.schema); it != made_.end()) return it->second;
-    Identifiers::enter(place);
-    Node& node = state_.nodes.emplace_back();
-    made_[place.schema] = &node;
-    node.path = "#" + place.path;
-    node.resource = place.base;
-    if (place.schema->is_boolean()) {
-      node.never = !place.schema->get<bool>();
-    } else if (place.schema->is_object()) {
-      keywords(node, place);
-    } else {
-      fail(
-          place, fmt::format("expected an object or a boolean, found {}", place.schema->type_name())
-      );
-    }
-    return &node;
-  }
-  const Node* child(const Place& place, const Json& schema, const std::string& path) {
-    return node({&schema, place.base, place.path + path, place.draft});
-  }
-
-  const Json* get(const Place& place, const char* key) const {
-    auto it = place.schema->find(key);
-    return it == place.schema->end() ? nullptr : &*it;
-  }
-  const Node* single(const Place& place, const char* key) {
-    const Json* value = get(place, key);
-    return value == nullptr ? nullptr : child(place, *value, std::string("/") + key);
-  }
-  std::vector<const Node*> list(const Place& place, const char* key) {
-    std::vector<const Node*> nodes;
-    const Json* value = get(place, key);
-    if (value == nullptr) return nodes;
-    if (!value->is_array()) fail(place, fmt::format("\"{}\" must be a list", key));
-    for (size_t i = 0; i < value->size(); ++i) {
-      nodes.push_back(child(place, (*value)[i], fmt::format("/{}/{}", key, i)));
-    }
-    return nodes;
-  }
-  void each(
-      const Place& place,
-      const char* key,
-      const std::function<void(const std::string&, const Json&, const std::string&)>& visit
+  template <typename... Args>
+  [[noreturn]] static void fail(
+      const SchemaPlace& place,
+      const char* keyword,
+      fmt::format_string<Args...> format,
+      Args&&... args
   ) {
-    const Json* value = get(place, key);
-    if (value == nullptr) return;
-    if (!value->is_object()) fail(place, fmt::format("\"{}\" must be an object", key));
-    for (const auto& [name, entry] : value->items()) {
-      visit(name, entry, fmt::format("/{}/{}", key, escaped(name)));
-    }
+    throw DataError(fmt::format(
+        "schema {}/{}: {}", place.path, keyword, fmt::format(format, std::forward<Args>(args)...)
+    ));
   }
-  std::optional<double> number(const Place& place, const char* key) {
+
+  SchemaNode* node(const SchemaPlace& place) {
+    const auto [it, added] = made_.emplace(place.schema, nullptr);
+    if (!added) return it->second;
+    SchemaNode& fresh = state_.nodes.emplace_back();
+    it->second = &fresh;
+    fresh.path = place.path;
+    fresh.resource = place.resource;
+    fresh.source = place.schema;
+    waiting_.emplace_back(&fresh, place);
+    return &fresh;
+  }
+
+  const SchemaNode* child(const Json& schema) { return node(state_.index.place_of(schema)); }
+
+  void read(SchemaNode& made, const SchemaPlace& place) {
+    const Json& schema = *place.schema;
+    if (schema.is_boolean()) {
+      made.never = !schema.get<bool>();
+      return;
+    }
+    require_data(
+        schema.is_object(),
+        "schema {}: expected an object or a boolean, found {}",
+        place.path,
+        describe(schema)
+    );
+    const bool ref_alone = place.resource->draft <= SchemaDraft::k7 && schema.contains("$ref") &&
+                           schema.at("$ref").is_string();
+    if (!ref_alone) {
+      read_values(made, place);
+      read_numbers(made, place);
+      read_arrays(made, place);
+      read_objects(made, place);
+      read_applicators(made, place);
+    }
+    read_references(made, place);
+    report_unsupported(place, ref_alone);
+  }
+
+  // The keyword's value, when the draft has the keyword.
+  static const Json* get(const SchemaPlace& place, const char* key) {
+    const auto it = place.schema->find(key);
+    if (it == place.schema->end()) return nullptr;
+    const SchemaResource& resource = *place.resource;
+    return find_keyword(key, resource.draft, resource.vocabularies) == nullptr ? nullptr : &*it;
+  }
+
+  static const Json* get_number(const SchemaPlace& place, const char* key) {
+    const Json* value = get(place, key);
+    if (value != nullptr && !value->is_number()) {
+      fail(place, key, "expected a number, found {}", describe(*value));
+    }
+    return value;
+  }
+
+  static std::optional<uint64_t> get_count(const SchemaPlace& place, const char* key) {
     const Json* value = get(place, key);
     if (value == nullptr) return std::nullopt;
-    if (!value->is_number()) fail(place, fmt::format("\"{}\" must be a number", key));
-    return value->get<double>();
-  }
-  std::optional<uint64_t> count(const Place& place, const char* key) {
-    const auto value = number(place, key);
-    if (!value) return std::nullopt;
-    if (*value < 0 || *value != std::floor(*value)) {
-      fail(place, fmt::format("\"{}\" must be a non-negative integer", key));
+    if (!value->is_number() || !is_integral(*value) || compare_numbers(*value, 0) < 0) {
+      fail(place, key, "expected a non-negative integer, found {}", describe(*value));
     }
-    return static_cast<uint64_t>(*value);
+    // Beyond 2^63 no instance is that long.
+    constexpr auto kMost = std::numeric_limits<int64_t>::max();
+    if (compare_numbers(*value, kMost) >= 0) return static_cast<uint64_t>(kMost);
+    return value->get<uint64_t>();
   }
-  std::vector<std::string> strings(const Place& place, const Json& value, const char* key) {
+
+  static bool get_bool(const SchemaPlace& place, const char* key) {
+    const Json* value = get(place, key);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) {
+      fail(place, key, "expected true or false, found {}", describe(*value));
+    }
+    return value->get<bool>();
+  }
+
+  static const Json* get_string(const SchemaPlace& place, const char* key) {
+    const Json* value = get(place, key);
+    if (value != nullptr && !value->is_string()) {
+      fail(place, key, "expected a string, found {}", describe(*value));
+    }
+    return value;
+  }
+
+  static const Json* get_list(const SchemaPlace& place, const char* key) {
+    const Json* value = get(place, key);
+    if (value != nullptr && !value->is_array()) {
+      fail(place, key, "expected a list, found {}", describe(*value));
+    }
+    return value;
+  }
+
+  static const Json* get_object(const SchemaPlace& place, const char* key) {
+    const Json* value = get(place, key);
+    if (value != nullptr && !value->is_object()) {
+      fail(place, key, "expected an object, found {}", describe(*value));
+    }
+    return value;
+  }
+
+  static std::vector<std::string> names(
+      const SchemaPlace& place, const char* key, const Json& list
+  ) {
     std::vector<std::string> result;
-    if (!value.is_array()) fail(place, fmt::format("\"{}\" must be a list of strings", key));
-    for (const Json& item : value) {
-      if (!item.is_string()) fail(place, fmt::format("\"{}\" must be a list of strings", key));
+    if (!list.is_array()) fail(place, key, "expected a list of strings, found {}", describe(list));
+    for (const Json& item : list) {
+      if (!item.is_string()) {
+        fail(place, key, "expected a list of strings, found {} in it", describe(item));
+      }
       result.push_back(item.get<std::string>());
     }
     return result;
   }
-  std::unique_ptr<EcmaRegex> regex(const Place& place, const std::string& pattern) {
-    try {
-      return std::make_unique<EcmaRegex>(pattern);
-    } catch (const DataError& e) {
-      fail(place, e.what());
+
+  std::shared_ptr<const EcmaRegex> regex(
+      const SchemaPlace& place, const char* key, const std::string& text
+  ) {
+    auto& compiled = regexes_[text];
+    if (compiled == nullptr) {
+      try {
+        compiled = std::make_shared<const EcmaRegex>(text);
+      } catch (const DataError& error) {
+        fail(place, key, "{}", error.what());
+      }
+    }
+    return compiled;
+  }
+
+  const SchemaNode* subschema(const SchemaPlace& place, const char* key) {
+    const Json* value = get(place, key);
+    return value == nullptr ? nullptr : child(*value);
+  }
+
+  std::vector<const SchemaNode*> subschemas(const SchemaPlace& place, const char* key) {
+    std::vector<const SchemaNode*> result;
+    const Json* list = get_list(place, key);
+    if (list == nullptr) return result;
+    for (const Json& schema : *list) result.push_back(child(schema));
+    return result;
+  }
+
+  void read_values(SchemaNode& made, const SchemaPlace& place) {
+    if (const Json* type = get(place, "type")) {
+      const auto add = [&](const Json& name) {
+        const auto known = std::ranges::find_if(kTypeNames, [&](const auto& row) {
+          return name.is_string() && name.get_ref<const std::string&>() == row.first;
+        });
+        if (known == kTypeNames.end()) {
+          fail(
+              place,
+              "type",
+              "expected null, boolean, object, array, number, string or integer, found {}",
+              describe(name)
+          );
+        }
+        made.types |= known->second;
+      };
+      if (type->is_array()) {
+        std::ranges::for_each(*type, add);
+        if (type->empty()) fail(place, "type", "the list is empty");
+      } else {
+        add(*type);
+      }
+    }
+    made.enumeration = get_list(place, "enum");
+    made.constant = get(place, "const");
+    made.max_length = get_count(place, "maxLength");
+    made.min_length = get_count(place, "minLength");
+    if (const Json* text = get_string(place, "pattern")) {
+      made.pattern_text = text->get<std::string>();
+      made.pattern = regex(place, "pattern", made.pattern_text);
+    }
+    if (const Json* format = get_string(place, "format")) {
+      made.format = format->get<std::string>();
+      if (place.resource->assert_formats) {
+        made.assert_format = is_known_format(made.format);
+        if (!made.assert_format) {
+          unsupported_.insert(fmt::format("format \"{}\"", made.format));
+        }
+      }
     }
   }
 
-  static unsigned type_bit(const Place& place, const Json& name) {
-    static const std::map<std::string, unsigned> bits{
-        {"null", kTypeNull},
-        {"boolean", kTypeBoolean},
-        {"object", kTypeObject},
-        {"array", kTypeArray},
-        {"number", kTypeNumber},
-        {"string", kTypeString},
-        {"integer", kTypeInteger}};
-    auto it = name.is_string() ? bits.find(name.get<std::string>()) : bits.end();
-    if (it == bits.end()) fail(place, fmt::format("unknown type {}", dump_json(name)));
-    return it->second;
-  }
-
-  void keywords(Node& node, const Place& place) {
-    if (place.draft == Draft::k7 && place.schema->contains("$ref")) {
-      references(node, place);
+  void read_numbers(SchemaNode& made, const SchemaPlace& place) {
+    made.multiple_of = get_number(place, "multipleOf");
+    if (made.multiple_of != nullptr && !(compare_numbers(*made.multiple_of, 0) > 0)) {
+      fail(place, "multipleOf", "expected a number above 0, found {}", describe(*made.multiple_of));
+    }
+    made.maximum = get_number(place, "maximum");
+    made.minimum = get_number(place, "minimum");
+    if (place.resource->draft == SchemaDraft::k4) {
+      // Flags that make the bound beside them exclusive.
+      if (get_bool(place, "exclusiveMaximum")) {
+        std::swap(made.exclusive_maximum, made.maximum);
+      }
+      if (get_bool(place, "exclusiveMinimum")) {
+        std::swap(made.exclusive_minimum, made.minimum);
+      }
       return;
     }
-    general(node, place);
-    arrays(node, place);
-    objects(node, place);
-    references(node, place);
-    report_unknown(place);
-  }
-
-  void general(Node& node, const Place& place) {
-    if (const Json* type = get(place, "type")) {
-      if (type->is_array()) {
-        for (const Json& name : *type) node.types |= type_bit(place, name);
-      } else {
-        node.types = type_bit(place, *type);
+    for (const char* key : {"exclusiveMaximum", "exclusiveMinimum"}) {
+      const Json* value = get(place, key);
+      if (value != nullptr && value->is_boolean()) {
+        fail(
+            place,
+            key,
+            "true and false belong to draft 4, this is {}; write the bound here, or set "
+            "\"$schema\" to \"http://json-schema.org/draft-04/schema#\"",
+            schema_draft_name(place.resource->draft)
+        );
       }
     }
-    if (const Json* value = get(place, "enum")) {
-      if (!value->is_array()) fail(place, "\"enum\" must be a list");
-      node.enumeration.emplace(value->begin(), value->end());
-    }
-    if (const Json* value = get(place, "const")) node.constant = *value;
-    node.multiple_of = number(place, "multipleOf");
-    if (node.multiple_of && *node.multiple_of <= 0) fail(place, "\"multipleOf\" must be above 0");
-    node.maximum = number(place, "maximum");
-    node.exclusive_maximum = number(place, "exclusiveMaximum");
-    node.minimum = number(place, "minimum");
-    node.exclusive_minimum = number(place, "exclusiveMinimum");
-    node.max_length = count(place, "maxLength");
-    node.min_length = count(place, "minLength");
-    if (const Json* value = get(place, "pattern")) {
-      if (!value->is_string()) fail(place, "\"pattern\" must be a string");
-      node.pattern = regex(place, value->get<std::string>());
-    }
-    node.all_of = list(place, "allOf");
-    node.any_of = list(place, "anyOf");
-    node.one_of = list(place, "oneOf");
-    node.negation = single(place, "not");
-    node.condition = single(place, "if");
-    node.then = single(place, "then");
-    node.otherwise = single(place, "else");
+    made.exclusive_maximum = get_number(place, "exclusiveMaximum");
+    made.exclusive_minimum = get_number(place, "exclusiveMinimum");
   }
 
-  void arrays(Node& node, const Place& place) {
+  void read_arrays(SchemaNode& made, const SchemaPlace& place) {
+    const SchemaDraft draft = place.resource->draft;
     const Json* items = get(place, "items");
-    if (place.draft != Draft::k2020 && items != nullptr && items->is_array()) {
-      node.prefix_items = list(place, "items");
-      node.items = single(place, "additionalItems");
+    if (items != nullptr && items->is_array()) {
+      if (draft == SchemaDraft::k2020) {
+        fail(
+            place,
+            "items",
+            "a list belongs to drafts before 2020-12; use \"prefixItems\", or set \"$schema\" to "
+            "\"http://json-schema.org/draft-07/schema#\""
+        );
+      }
+      made.prefix_items = subschemas(place, "items");
+      made.items = subschema(place, "additionalItems");
+      made.items_keyword = "additionalItems";
     } else {
-      if (items != nullptr && items->is_array()) {
-        fail(place, "\"items\" as a list belongs to earlier drafts: use \"prefixItems\"");
-      }
-      if (place.draft == Draft::k2020) node.prefix_items = list(place, "prefixItems");
-      node.items = single(place, "items");
+      made.prefix_items = subschemas(place, "prefixItems");
+      if (items != nullptr) made.items = child(*items);
     }
-    node.contains = single(place, "contains");
-    node.max_items = count(place, "maxItems");
-    node.min_items = count(place, "minItems");
-    if (place.draft != Draft::k7) {
-      node.max_contains = count(place, "maxContains");
-      node.min_contains = count(place, "minContains");
-      node.unevaluated_items = single(place, "unevaluatedItems");
-    }
-    if (const Json* value = get(place, "uniqueItems")) {
-      if (!value->is_boolean()) fail(place, "\"uniqueItems\" must be a boolean");
-      node.unique_items = value->get<bool>();
-    }
+    made.contains = subschema(place, "contains");
+    made.contains_evaluates = draft == SchemaDraft::k2020;
+    made.max_contains = get_count(place, "maxContains");
+    made.min_contains = get_count(place, "minContains");
+    made.max_items = get_count(place, "maxItems");
+    made.min_items = get_count(place, "minItems");
+    made.unique_items = get_bool(place, "uniqueItems");
+    made.unevaluated_items = subschema(place, "unevaluatedItems");
   }
 
-  void objects(Node& node, const Place& place) {
-    each(place, "properties", [&](const auto& name, const Json& schema, const auto& path) {
-      node.properties[name] = child(place, schema, path);
-    });
-    each(place, "patternProperties", [&](const auto& name, const Json& schema, const auto& path) {
-      node.pattern_properties.emplace_back(regex(place, name), child(place, schema, path));
-    });
-    node.additional_properties = single(place, "additionalProperties");
-    node.property_names = single(place, "propertyNames");
-    if (const Json* value = get(place, "required")) {
-      node.required = strings(place, *value, "required");
+  void read_objects(SchemaNode& made, const SchemaPlace& place) {
+    if (const Json* properties = get_object(place, "properties")) {
+      for (const auto& [name, schema] : properties->items()) made.properties[name] = child(schema);
     }
-    const auto dependent_list = [&](const auto& name, const Json& value, const auto&) {
-      node.dependent_required[name] = strings(place, value, "dependentRequired");
-    };
-    const auto dependent_schema = [&](const auto& name, const Json& value, const auto& path) {
-      node.dependent_schemas[name] = child(place, value, path);
-    };
-    if (place.draft != Draft::k7) {
-      each(place, "dependentRequired", dependent_list);
-      each(place, "dependentSchemas", dependent_schema);
-      node.unevaluated_properties = single(place, "unevaluatedProperties");
-    }
-    each(place, "dependencies", [&](const auto& name, const Json& value, const auto& path) {
-      if (value.is_array()) {
-        dependent_list(name, value, path);
-      } else {
-        dependent_schema(name, value, path);
+    if (const Json* patterns = get_object(place, "patternProperties")) {
+      for (const auto& [text, schema] : patterns->items()) {
+        made.pattern_properties.push_back(
+            {text, regex(place, "patternProperties", text), child(schema)}
+        );
       }
-    });
-    node.max_properties = count(place, "maxProperties");
-    node.min_properties = count(place, "minProperties");
-  }
-
-  void references(Node& node, const Place& place) {
-    if (const Json* value = get(place, "$ref")) node.ref = target(place, *value, "$ref").first;
-    if (const Json* value = get(place, "$dynamicRef"); value && place.draft == Draft::k2020) {
-      const auto [found, anchor] = target(place, *value, "$dynamicRef");
-      node.dynamic_ref = found;
-      // Dynamic only when the static target was itself made by $dynamicAnchor.
-      const auto& dynamic = identifiers_.dynamic_anchors();
-      if (!anchor.empty() && dynamic.contains({found->resource, anchor}))
-        node.dynamic_anchor = anchor;
     }
-    if (const Json* value = get(place, "$recursiveRef"); value && place.draft == Draft::k2019) {
-      node.dynamic_ref = target(place, *value, "$recursiveRef").first;
-      if (identifiers_.dynamic_anchors().contains({node.dynamic_ref->resource, "$recursive"})) {
-        node.dynamic_anchor = "$recursive";
+    made.additional_properties = subschema(place, "additionalProperties");
+    made.property_names = subschema(place, "propertyNames");
+    made.unevaluated_properties = subschema(place, "unevaluatedProperties");
+    made.max_properties = get_count(place, "maxProperties");
+    made.min_properties = get_count(place, "minProperties");
+    if (const Json* required = get(place, "required")) {
+      made.required = names(place, "required", *required);
+    }
+    if (const Json* dependent = get_object(place, "dependentRequired")) {
+      for (const auto& [name, list] : dependent->items()) {
+        made.dependent_required.emplace_back(name, names(place, "dependentRequired", list));
+      }
+    }
+    if (const Json* dependent = get_object(place, "dependentSchemas")) {
+      for (const auto& [name, schema] : dependent->items()) {
+        made.dependent_schemas.emplace_back(name, child(schema));
+      }
+    }
+    if (const Json* dependent = get_object(place, "dependencies")) {
+      for (const auto& [name, value] : dependent->items()) {
+        if (value.is_array()) {
+          made.dependent_required.emplace_back(name, names(place, "dependencies", value));
+        } else {
+          made.dependent_schemas.emplace_back(name, child(value));
+        }
       }
     }
   }
 
-  // The node that a reference names, and its anchor when it names one.
-  std::pair<const Node*, std::string> target(
-      const Place& place, const Json& value, const char* key
-  ) {
-    if (!value.is_string()) fail(place, fmt::format("\"{}\" must be a string", key));
-    const auto reference = value.get<std::string>();
-    const UriParts parts = split_fragment(reference);
-    const std::string uri = resolve_uri(place.base, parts.uri);
-    const Place* resource = identifiers_.resource(uri);
-    if (resource == nullptr) {
-      fail(
-          place,
-          fmt::format("{} \"{}\" is not in this document; nothing is fetched", key, reference)
-      );
+  void read_applicators(SchemaNode& made, const SchemaPlace& place) {
+    made.all_of = subschemas(place, "allOf");
+    made.any_of = subschemas(place, "anyOf");
+    made.one_of = subschemas(place, "oneOf");
+    for (const char* key : {"allOf", "anyOf", "oneOf"}) {
+      const Json* list = get(place, key);
+      if (list != nullptr && list->empty()) fail(place, key, "the list is empty");
     }
-    if (parts.fragment.empty()) return {node(*resource), ""};
-    if (parts.fragment.starts_with("/"))
-      return {node(pointer(place, *resource, parts.fragment)), ""};
-    const Place* anchor = identifiers_.anchor(uri, parts.fragment);
-    if (anchor == nullptr) {
-      fail(place, fmt::format("{} \"{}\": no such anchor", key, reference));
-    }
-    return {node(*anchor), parts.fragment};
+    made.negation = subschema(place, "not");
+    made.condition = subschema(place, "if");
+    made.then = subschema(place, "then");
+    made.otherwise = subschema(place, "else");
   }
 
-  Place pointer(const Place& from, const Place& root, const std::string& fragment) {
-    Place place = root;
-    size_t at = 1;
-    while (true) {
-      const size_t slash = fragment.find('/', at);
-      std::string token = fragment.substr(at, slash - at);
-      const std::string raw = token;
-      for (size_t tilde = token.find('~'); tilde != std::string::npos;
-           tilde = token.find('~', tilde + 1)) {
-        const bool is_slash = tilde + 1 < token.size() && token[tilde + 1] == '1';
-        token.replace(tilde, 2, is_slash ? "/" : "~");
+  void read_references(SchemaNode& made, const SchemaPlace& place) {
+    if (const Json* ref = get_string(place, "$ref")) {
+      made.ref = node(state_.index.resolve(place, ref->get<std::string>()).place);
+    }
+    if (const Json* ref = get_string(place, "$dynamicRef")) {
+      const auto target = state_.index.resolve(place, ref->get<std::string>());
+      made.dynamic_ref = node(target.place);
+      // Dynamic only where the static target was itself named by a $dynamicAnchor.
+      const auto& anchors = target.place.resource->dynamic_anchors;
+      if (!target.anchor.empty() && anchors.contains(target.anchor)) {
+        made.dynamic_anchor = target.anchor;
       }
-      const Json* next = nullptr;
-      if (place.schema->is_object()) {
-        auto it = place.schema->find(token);
-        if (it != place.schema->end()) next = &*it;
-      } else if (place.schema->is_array() && !token.empty() && token.find_first_not_of("0123456789") == std::string::npos) {
-        const size_t index = std::stoul(token);
-        if (index < place.schema->size()) next = &(*place.schema)[index];
-      }
-      if (next == nullptr) fail(from, fmt::format("\"#{}\" points at nothing", fragment));
-      place.schema = next;
-      place.entered = false;
-      place.path += "/" + raw;
-      if (slash == std::string::npos) return place;
-      Identifiers::enter(place);
-      at = slash + 1;
+    }
+    if (const Json* ref = get_string(place, "$recursiveRef")) {
+      const auto target = state_.index.resolve(place, ref->get<std::string>());
+      made.dynamic_ref = node(target.place);
+      made.recursive = target.place.resource->recursive_anchor;
     }
   }
 
-  void report_unknown(const Place& place) {
-    static const std::set<std::string> known{
-        "$ref",
-        "$dynamicRef",
-        "$recursiveRef",
-        "type",
-        "enum",
-        "const",
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "prefixItems",
-        "items",
-        "additionalItems",
-        "contains",
-        "maxItems",
-        "minItems",
-        "maxContains",
-        "minContains",
-        "uniqueItems",
-        "unevaluatedItems",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "propertyNames",
-        "required",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "maxProperties",
-        "minProperties",
-        "unevaluatedProperties"};
+  void add_dynamic_targets() {
+    for (SchemaResource& resource : state_.index.resources()) {
+      for (auto& [name, target] : resource.dynamic_anchors) {
+        if (target == nullptr) target = child(*resource.anchors.at(name));
+      }
+      if (resource.recursive_anchor && resource.root_node == nullptr) {
+        resource.root_node = child(*resource.root);
+      }
+    }
+  }
+
+  // Built-in metaschemas are not the user's to mend, so only what stands in other documents counts.
+  void report_unsupported(const SchemaPlace& place, bool ref_alone) {
+    if (is_built_in(place)) return;
+    const SchemaResource& resource = *place.resource;
     for (const auto& [name, value] : place.schema->items()) {
-      if (!known.contains(name) && !annotations().contains(name)) unsupported_.insert(name);
+      const bool known = find_keyword(name, resource.draft, resource.vocabularies) != nullptr;
+      if (ref_alone && known && name != "$ref" && name != "definitions" && name != "$defs" &&
+          is_assertion(name, resource.draft)) {
+        unsupported_.insert(
+            fmt::format("{} (beside $ref in {})", name, schema_draft_name(resource.draft))
+        );
+      }
+      if (known) continue;
+      if (!is_keyword_of_some_draft(name)) {
+        unsupported_.insert(name);
+      } else if (find_keyword(name, resource.draft, ~0U) == nullptr) {
+        // $defs in draft 7 only holds what references name; that works in every draft.
+        if (name == "$defs" || name == "$id" || name == "id" || name == "contentSchema") continue;
+        unsupported_.insert(fmt::format("{} (not in {})", name, schema_draft_name(resource.draft)));
+      }
+    }
+  }
+
+  static bool is_assertion(const std::string& name, SchemaDraft draft) {
+    constexpr unsigned kSilent = kVocabularyCore | kVocabularyMetaData | kVocabularyContent |
+                                 kVocabularyFormat | kVocabularyFormatAssertion;
+    const SchemaKeyword* keyword = find_keyword(name, draft, ~0U);
+    return keyword != nullptr && (keyword->vocabulary & kSilent) == 0;
+  }
+
+  static bool is_built_in(const SchemaPlace& place) {
+    return place.resource->prefix.find("://json-schema.org/draft") != std::string::npos;
+  }
+
+  // A reference that comes back to where it started without going down the instance never ends,
+  // whatever the instance.
+  void refuse_endless_references() const {
+    enum class Mark : uint8_t { kOpen, kDone };
+    std::unordered_map<const SchemaNode*, Mark> marks;
+    struct Frame {
+      const SchemaNode* node;
+      std::vector<const SchemaNode*> next;
+    };
+    const auto frame = [](const SchemaNode* made) {
+      Frame result{made, made->all_of};
+      for (const auto* list : {&made->any_of, &made->one_of}) {
+        // Only the first alternative is surely tried.
+        if (!list->empty()) result.next.push_back(list->front());
+      }
+      for (const SchemaNode* one : {made->ref, made->negation, made->condition}) {
+        if (one != nullptr) result.next.push_back(one);
+      }
+      return result;
+    };
+    for (const SchemaNode& start : state_.nodes) {
+      if (marks.contains(&start)) continue;
+      std::vector<Frame> stack{frame(&start)};
+      marks[&start] = Mark::kOpen;
+      while (!stack.empty()) {
+        if (stack.back().next.empty()) {
+          marks[stack.back().node] = Mark::kDone;
+          stack.pop_back();
+          continue;
+        }
+        const SchemaNode* next = stack.back().next.back();
+        stack.back().next.pop_back();
+        const auto known = marks.find(next);
+        if (known == marks.end()) {
+          marks[next] = Mark::kOpen;
+          stack.push_back(frame(next));
+        } else {
+          require_data(
+              known->second == Mark::kDone,
+              "schema {}: a reference leads back to it without going into the instance, so "
+              "validation would never end",
+              next->path.empty() ? "/" : next->path
+          );
+        }
+      }
     }
   }
 
   JsonSchema::State& state_;
-  const std::map<std::string, Json>& known_;
-  Identifiers identifiers_;
-  std::map<const Json*, const Node*> made_;
+  std::unordered_map<const Json*, SchemaNode*> made_;
+  std::vector<std::pair<SchemaNode*, SchemaPlace>> waiting_;
+  std::map<std::string, std::shared_ptr<const EcmaRegex>> regexes_;
   std::set<std::string> unsupported_;
 };
 
@@ -540,15 +529,19 @@ JsonSchema::JsonSchema(JsonSchema&&) noexcept = default;
 JsonSchema& JsonSchema::operator=(JsonSchema&&) noexcept = default;
 JsonSchema::~JsonSchema() = default;
 
-JsonSchema JsonSchema::compile(const Json& schema, const std::map<std::string, Json>& known) {
-  auto state = std::make_unique<State>();
-  state->document = schema;
-  SchemaCompiler(*state, known).run();
+JsonSchema JsonSchema::compile(const Json& schema, const SchemaOptions& options) {
+  auto state = std::make_unique<State>(options);
+  SchemaCompiler(*state).run(schema);
+  state->index.release_options();
   return JsonSchema(std::move(state));
 }
 
 const std::vector<std::string>& JsonSchema::unsupported() const {
   return state_->unsupported;
+}
+
+const SchemaNode& JsonSchema::root() const {
+  return *state_->root;
 }
 
 }  // namespace hone

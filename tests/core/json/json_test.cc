@@ -1,5 +1,6 @@
 #include "core/json/json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,6 +35,43 @@ TEST(Json, ErrorsNameSourceAndOffset) {
   EXPECT_THAT(error_of([] { parse_json("{} {}", "two.json"); }), HasSubstr("two.json"));
 }
 
+TEST(Json, LongTokensAreCutInErrors) {
+  const std::string error =
+      error_of([] { parse_json("{\"a\": \"" + std::string(100000, 'x'), "big.json"); });
+  EXPECT_LT(error.size(), 500U);
+  EXPECT_THAT(error, HasSubstr("at byte 100007 of 100007"));
+}
+
+TEST(Json, NumbersKeepTheirKind) {
+  EXPECT_TRUE(parse_json("9223372036854775807", "t").is_number_integer());
+  EXPECT_EQ(parse_json("18446744073709551615", "t").get<uint64_t>(), 18446744073709551615ULL);
+  EXPECT_TRUE(parse_json("1.0", "t").is_number_float());
+  EXPECT_THROW(parse_json("1e400", "t"), DataError);
+  EXPECT_THROW(parse_json("NaN", "t"), DataError);
+  EXPECT_THROW(parse_json("01", "t"), DataError);
+}
+
+TEST(Json, OfRepeatedKeysTheLastCounts) {
+  EXPECT_EQ(dump_json(parse_json(R"({"a":1,"b":2,"a":{"c":3}})", "t")), R"({"a":{"c":3},"b":2})");
+  // Many keys take another path.
+  std::string text = "{";
+  std::string expected = "{";
+  for (int i = 0; i < 100; ++i) text += fmt::format("\"k{}\":{},", i, i);
+  for (int i = 0; i < 100; ++i) {
+    expected += fmt::format("{}\"k{}\":{}", i == 0 ? "" : ",", i, i % 10 == 0 ? -i : i);
+  }
+  for (int i = 0; i < 100; i += 10) text += fmt::format("\"k{}\":1,\"k{}\":{},", i, i, -i);
+  text.back() = '}';
+  EXPECT_EQ(dump_json(parse_json(text, "t")), expected + "}");
+}
+
+TEST(Json, HostileObjectsWithManyKeysEnd) {
+  std::string text = "{";
+  for (int i = 0; i < 300000; ++i) text += fmt::format("\"{}\":0,", i);
+  text.back() = '}';
+  EXPECT_EQ(parse_json(text, "t").size(), 300000U);
+}
+
 TEST(Json, DeepNestingIsRefused) {
   const auto nested = [](int depth) {
     return std::string(static_cast<size_t>(depth), '[') +
@@ -64,6 +102,30 @@ TEST(Json, TypedFields) {
   EXPECT_THROW(json_int_or(object, "s", 1, "t"), DataError);
   EXPECT_THROW(json_bool(object, "i", "t"), DataError);
   EXPECT_THROW(json_string(object, "i", "t"), DataError);
+  // Integers by value, and never rounded or wrapped.
+  const Json numbers = parse_json(R"({"a":4096.0,"b":1.5,"c":18446744073709551615,"d":1e30})", "t");
+  EXPECT_EQ(json_int(numbers, "a", "t"), 4096);
+  EXPECT_THROW(json_int(numbers, "b", "t"), DataError);
+  EXPECT_THROW(json_int(numbers, "c", "t"), DataError);
+  EXPECT_THROW(json_int(numbers, "d", "t"), DataError);
+  EXPECT_THROW(json_int(Json::array(), "a", "t"), DataError);
+  EXPECT_EQ(json_number_or(object, "missing", 0.5, "t"), 0.5);
+  EXPECT_TRUE(json_bool_or(object, "n", true, "t"));
+}
+
+TEST(Json, FilesRoundTrip) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "json_test_round_trip.json";
+  const Json document = parse_json(R"({"b":[1,2.5],"a":{"x":null}})", "t");
+  write_json_file(path, document);
+  EXPECT_EQ(
+      read_text_file(path),
+      "{\n  \"b\": [\n    1,\n    2.5\n  ],\n  \"a\": {\n    \"x\": null\n  }\n}\n"
+  );
+  EXPECT_EQ(read_json_file(path), document);
+  write_text_file(path, "{");
+  EXPECT_THAT(error_of([&] { read_json_file(path); }), HasSubstr(path.string()));
+  std::filesystem::remove(path);
+  EXPECT_THAT(error_of([&] { read_json_file(path); }), HasSubstr(path.string()));
 }
 
 TEST(Json, LinesAreReadOneByOne) {
