@@ -10,9 +10,10 @@ namespace {
 constexpr int kNoOverride = -1;
 std::atomic<int> isa_override{kNoOverride};
 
+// Every processor with AVX2 has F16C, which not all compilers can ask for.
 bool detect_avx2() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-         __builtin_cpu_supports("f16c") != 0 && __builtin_cpu_supports("bmi2") != 0;
+         __builtin_cpu_supports("bmi2") != 0;
 }
 
 bool detect_avx512() {

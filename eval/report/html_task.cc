@@ -220,7 +220,7 @@ std::string task_html(const TaskResult& task, const Policy& policy, double reach
         task,
         "kl-histogram",
         "How far single tokens move",
-        "Tokens by KL, logarithmic axis; what is left of the axis is practically unchanged."
+        "Tokens by KL on a logarithmic axis; those at the left end are practically unchanged."
     );
     out += canvas(
         task,

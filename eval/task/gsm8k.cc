@@ -99,13 +99,12 @@ TaskResult score_gsm8k(
 }
 
 TaskResult run_gsm8k(const ModelPair& models, const Gsm8kOptions& options) {
-  const std::vector<MathItem> items = read_math_items(options.data, options.limit);
+  std::vector<MathItem> items = read_math_items(options.data, options.limit);
   std::vector<ChatInput> inputs;
-  for (const MathItem& item : items) {
-    std::string text = item.question;
-    if (!options.instruction.empty()) text += "\n\n" + options.instruction;
+  for (MathItem& item : items) {
+    if (!options.instruction.empty()) item.question += "\n\n" + options.instruction;
     ChatInput input;
-    input.messages = Json::array({{{"role", "user"}, {"content", text}}});
+    input.messages = Json::array({{{"role", "user"}, {"content", item.question}}});
     inputs.push_back(std::move(input));
   }
   const DataSource data = describe_data(options.data, static_cast<int64_t>(items.size()));

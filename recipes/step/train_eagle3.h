@@ -39,7 +39,7 @@ struct TrainEagle3Step : Step {
   int64_t batch_tokens = 1024;
   int64_t ttt_steps = 5;
   double decay = 0.8;
-  double lr = 1e-3;
+  double lr = 0;
   double warmup = 0.03;
   double weight_decay = 0.0;
   double clip = 0.5;

@@ -577,7 +577,7 @@ void quantize_until_killed(const fs::path& source, const fs::path& output) {
         if (!ignored) bytes += size;
       }
       // Some of the weights are on the disk, most are not.
-      if (bytes > 3'000'000) ::kill(::getpid(), SIGKILL);
+      if (bytes > 1'500'000) ::kill(::getpid(), SIGKILL);
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   });
@@ -597,10 +597,10 @@ TEST(ApplyDeathTest, Kill9LeavesNothingThatLooksCompleteAndTheNextRunSucceeds) {
   if (!fs::exists(source)) {
     fs::create_directories(base);
     RandomCheckpoint options;
-    options.hidden = 768;
-    options.intermediate = 2048;
-    options.heads = 12;
-    options.kv_heads = 12;
+    options.hidden = 512;
+    options.intermediate = 3072;
+    options.heads = 8;
+    options.kv_heads = 8;
     write_random_checkpoint(source, options);
   }
   EXPECT_EXIT(quantize_until_killed(source, output), ::testing::KilledBySignal(SIGKILL), "");

@@ -1,8 +1,9 @@
 // Naive versions of the number formats and of block FP8 and NVFP4, written from their definitions
-// in float64 with brute-force rounding, and a safetensors reader of their own: the independent
+// in float64 with rounding by a table, and a safetensors reader of their own: the independent
 // side of the tests of quantization.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -48,25 +49,35 @@ inline double e2m1_value(int code) {
   return (code & 8) != 0 ? -e2m1_magnitude(code & 7) : e2m1_magnitude(code & 7);
 }
 
-// The nearest of `count` rising magnitudes; a tie goes to the even code. Saturates.
-template <typename Magnitude>
-int nearest(double x, int count, Magnitude magnitude) {
-  int best = 0;
-  for (int code = 1; code < count; ++code) {
-    const double now = std::fabs(magnitude(code) - x);
-    const double before = std::fabs(magnitude(best) - x);
-    if (now < before || (now == before && code % 2 == 0)) best = code;
-  }
-  return best;
+// The nearest of the rising magnitudes of codes 0, 1, ...; a tie goes to the even code. Saturates.
+inline int nearest(double x, const std::vector<double>& magnitudes) {
+  const auto above = std::lower_bound(magnitudes.begin(), magnitudes.end(), x);
+  if (above == magnitudes.end()) return static_cast<int>(magnitudes.size()) - 1;
+  const auto code = static_cast<int>(above - magnitudes.begin());
+  if (code == 0 || *above == x) return code;
+  const double up = *above - x;
+  const double down = x - magnitudes[static_cast<size_t>(code) - 1];
+  if (up == down) return code % 2 == 0 ? code : code - 1;
+  return up < down ? code : code - 1;
+}
+
+inline const std::vector<double>& e4m3_magnitudes() {
+  static const std::vector<double> table = [] {
+    std::vector<double> values;
+    for (int code = 0; code < 127; ++code) values.push_back(e4m3_magnitude(code));
+    return values;
+  }();
+  return table;
 }
 
 inline uint8_t e4m3_code(double x) {
-  const int code = nearest(std::fabs(x), 127, e4m3_magnitude);
+  const int code = nearest(std::fabs(x), e4m3_magnitudes());
   return static_cast<uint8_t>(code | (std::signbit(x) ? 0x80 : 0));
 }
 
 inline int e2m1_code(double x) {
-  return nearest(std::fabs(x), 8, e2m1_magnitude) | (std::signbit(x) ? 8 : 0);
+  static const std::vector<double> table = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  return nearest(std::fabs(x), table) | (std::signbit(x) ? 8 : 0);
 }
 
 // ---- matrices, row-major

@@ -11,6 +11,15 @@
 namespace hone {
 namespace {
 
+TEST(ReportText, Golden) {
+  const auto golden = std::filesystem::path(HONE_SOURCE_DIR) / "tests/golden/eval/report.txt";
+  const auto produced = std::filesystem::path(testing::TempDir()) / "hone_report.txt";
+  const std::string text = report_text(sample_evaluation());
+  write_text_file(produced, text);
+  EXPECT_EQ(text, read_text_file(golden))
+      << "when the change is meant: cp " << produced << " " << golden;
+}
+
 TEST(ReportText, FitsATerminal) {
   std::istringstream lines(report_text(sample_evaluation()));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 110U) << line;

@@ -89,6 +89,18 @@ TEST(Corpus, SkipAndLimit) {
   EXPECT_THROW((void)read_corpus(same(), options), DataError);
 }
 
+TEST(Corpus, OtherTokenizerIsAMismatch) {
+  LoadedModel other = changed_demo([](const std::filesystem::path& folder) {
+    replace_in_file(
+        folder / "tokenizer_config.json", "<|im_start|>assistant", "<|im_start|> assistant"
+    );
+  });
+  CorpusOptions options;
+  options.data = write_lines({R"({"messages": [{"role": "user", "content": "Hello"}]})"}, ".jsonl");
+  const TeacherCorpus corpus = read_corpus({demo_model(), other}, options);
+  EXPECT_NE(corpus.mismatch.find("token"), std::string::npos);
+}
+
 TEST(Corpus, BrokenDataIsNamed) {
   const auto message = [](const std::string& line, const char* suffix) {
     CorpusOptions options;

@@ -58,9 +58,10 @@ inline void replace_in_file(
     const std::filesystem::path& path, const std::string& from, const std::string& to
 ) {
   std::string text = read_text_file(path);
-  const size_t at = text.find(from);
+  size_t at = text.find(from);
   ASSERT_NE(at, std::string::npos) << path << " has no " << from;
-  text.replace(at, from.size(), to);
+  for (; at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   write_text_file(path, text);
 }
 

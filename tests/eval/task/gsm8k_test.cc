@@ -72,6 +72,35 @@ TEST(Gsm8k, FlipsAndRates) {
   EXPECT_EQ(task.samples[3].at("candidate").at("score").at("cause"), "failed");
 }
 
+TEST(Gsm8k, TemplatesThatDifferAreNoComparison) {
+  LoadedModel other = changed_demo([](const std::filesystem::path& folder) {
+    replace_in_file(
+        folder / "tokenizer_config.json", "<|im_start|>assistant", "<|im_start|> assistant"
+    );
+  });
+  Gsm8kOptions options;
+  options.data = math_path();
+  options.limit = 5;
+  Evaluation evaluation;
+  evaluation.tasks = {run_gsm8k({demo_model(), other}, options)};
+  judge(evaluation);
+  EXPECT_EQ(evaluation.verdict, Verdict::kInvalid);
+  EXPECT_NE(evaluation.tasks[0].reason.find("item 0 of eval_math.jsonl"), std::string::npos);
+  EXPECT_NE(evaluation.tasks[0].reason.find("chat template"), std::string::npos);
+}
+
+TEST(Gsm8k, InstructionIsPartOfThePrompt) {
+  Gsm8kOptions options;
+  options.data = math_path();
+  options.limit = 1;
+  options.max_tokens = 4;
+  options.instruction = "Answer with a number only.";
+  const TaskResult task = run_gsm8k({demo_model(), demo_model()}, options);
+  const auto prompt = task.samples[0].at("prompt").get<std::string>();
+  EXPECT_TRUE(prompt.ends_with("?\n\nAnswer with a number only.")) << prompt;
+  EXPECT_EQ(task.samples[0].at("reference").at("finish"), "length");
+}
+
 TEST(Gsm8k, BrokenDataIsNamed) {
   const auto path =
       write_lines({R"({"question": "a", "answer": "#### 1"})", R"({"question": 7})"}, ".jsonl");

@@ -114,5 +114,16 @@ TEST(Kl, NamesTheTokensThatDifferMost) {
   EXPECT_EQ(task.samples[2].at("text").get<std::string>().rfind("Hello, how", 0), 0U);
 }
 
+TEST(Kl, OtherVocabularyIsNoComparison) {
+  LoadedModel other = changed_demo([](const std::filesystem::path& folder) {
+    replace_in_file(
+        folder / "tokenizer_config.json", "<|im_start|>assistant", "<|im_start|> assistant"
+    );
+  });
+  const TaskResult task = run_kl({demo_model(), other}, three_texts());
+  EXPECT_NE(task.invalid, "");
+  EXPECT_FALSE(task.distribution.has_value());
+}
+
 }  // namespace
 }  // namespace hone

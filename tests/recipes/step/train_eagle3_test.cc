@@ -115,7 +115,7 @@ TEST(TrainEagle3Step, RefusesWhatCannotBe) {
       {"draft_vocab", [](TrainEagle3Step& s) { s.draft_vocab = 4096; }},
       {"--dtype", [](TrainEagle3Step& s) { s.dtype = "fp8"; }},
       {"--data", [](TrainEagle3Step& s) { s.data = ""; }},
-      {"--lr", [](TrainEagle3Step& s) { s.lr = 0; }},
+      {"--lr", [](TrainEagle3Step& s) { s.lr = -1; }},
       {"--decay", [](TrainEagle3Step& s) { s.decay = 1.5; }},
       {"--max-new-tokens", [](TrainEagle3Step& s) { s.max_new_tokens = 1; }},
       {"heads", [](TrainEagle3Step& s) { s.kv_heads = 3; }},

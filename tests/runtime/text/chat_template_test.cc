@@ -195,11 +195,6 @@ TEST(ChatTemplate, GenerationSpansSelectTheAssistantsTokens) {
 }
 
 TEST(ChatTemplate, LimitsStopRunawayTemplates) {  // smaller limits: jinja/interpreter_test.cc
-  EXPECT_THAT(
-      error_of("{% set ns = namespace(s='x') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}"
-               "{% endfor %}"),
-      HasSubstr("longer than")
-  );
   EXPECT_THAT(error_of("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), HasSubstr("recursion"));
   EXPECT_THAT(error_of("{{ range(100001) }}"), HasSubstr("Range too big"));
   EXPECT_THAT(error_of("{{ 2 ** 200 }}"), HasSubstr("overflow"));

@@ -88,6 +88,32 @@ TEST(Interpreter, DepthIsLimited) {
   EXPECT_THAT(fault_of(deep + "{% set m = [ns.l] %}{{ m == [[ns.l[0]]] }}", Limits{}), "none");
 }
 
+TEST(Interpreter, ChainsOfEveryKindAreDestroyed) {
+  for (const char* value :
+       {"[ns.v]",
+        "(ns.v,)",
+        "{'k': ns.v}",
+        "[ns.v].append",
+        "{'k': ns.v}.values()",
+        "[ns.v]|select('defined')",
+        "namespace(v=ns.v)",
+        "cycler(ns.v)"}) {
+    const std::string text =
+        "{% set ns = namespace(v=()) %}{% for i in range(5000) %}"
+        "{% set ns.v = " +
+        std::string(value) + " %}{% endfor %}";
+    EXPECT_EQ(fault_of(text, Limits{}), "none") << value;
+  }
+  EXPECT_EQ(
+      fault_of(
+          "{% set ns = namespace(v=()) %}{% for i in range(5000) %}{% for x in [ns.v] %}"
+          "{% set ns.v = loop %}{% endfor %}{% endfor %}",
+          Limits{}
+      ),
+      "none"
+  );
+}
+
 TEST(Interpreter, LineOfTheFault) {
   Interpreter interpreter(
       parse_template("a\n{{ 1 }}\n{% if true %}\n{{ 1 + none }}{% endif %}"), {}

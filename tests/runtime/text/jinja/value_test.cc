@@ -55,6 +55,26 @@ TEST(JinjaValue, GeneratorsAreUsedUp) {
   EXPECT_FALSE(truthy(Value::list({})));
 }
 
+TEST(JinjaValue, DeepValuesAreDestroyedWithoutRecursion) {
+  Value value = Value::list({});
+  for (int i = 0; i < 99'999; ++i) {
+    if (i % 3 == 0) {
+      value = Value::tuple({value, Value(i)});
+    } else if (i % 3 == 1) {
+      auto dict = std::make_shared<Dict>();
+      dict->set("k", value);
+      value = Value(std::move(dict));
+    } else {
+      auto loop = std::make_shared<Loop>();
+      loop->items.push_back(value);
+      value = Value(std::move(loop));
+    }
+  }
+  const Value other = value;  // still held: nothing happens
+  value = Value();
+  EXPECT_NE(other.loop(), nullptr);
+}
+
 TEST(JinjaValue, ComparisonOfDeepValuesStops) {
   Value a = Value::list({});
   Value b = Value::list({});
