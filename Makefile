@@ -5,7 +5,6 @@ JOBS ?= $(shell nproc)
 DEMO_OUT ?= out/demo
 PREFIX ?= /usr/local
 CTEST_FLAGS ?= --output-on-failure -j $(JOBS)
-LAUNCHER := $(shell command -v ccache >/dev/null 2>&1 && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 SOURCES = git ls-files '*.h' '*.cc' '*.cu'
 
 .PHONY: demo demo-full test test-all build deps bench format check-format lint install package clean help
@@ -32,7 +31,7 @@ test-all: build
 
 ## make build         set up and build
 build: deps
-	cmake --preset release -B $(BUILD) $(LAUNCHER) > /dev/null
+	cmake --preset release -B $(BUILD) > /dev/null
 	cmake --build $(BUILD) -j $(JOBS)
 
 ## make deps          install the packages that building needs
@@ -41,7 +40,7 @@ deps:
 
 ## make bench         build and run the micro-benchmarks
 bench: deps
-	cmake --preset release -B build/bench -DHONE_BENCH=ON -DHONE_TESTS=OFF $(LAUNCHER) > /dev/null
+	cmake --preset release -B build/bench -DHONE_BENCH=ON -DHONE_TESTS=OFF > /dev/null
 	cmake --build build/bench -j $(JOBS)
 	for b in build/bench/tests/bench/bench_*; do [ -x $$b ] && [ -f $$b ] && $$b || exit 1; done
 

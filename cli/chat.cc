@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "cli/bind.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/json/json.h"
 
 namespace hone {
@@ -78,7 +78,7 @@ void answer(
     reset_cancel();
   }
   conversation.add("assistant", completion.text);
-  spdlog::debug("{}", describe(completion, engine.drafts()));
+  log_debug("{}", describe(completion, engine.drafts()));
 }
 
 }  // namespace

@@ -4,13 +4,12 @@
 #include <iterator>
 #include <memory>
 
-#include <spdlog/spdlog.h>
-
 #include "cli/bind.h"
 #include "cli/text_engine.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/json/json.h"
 #include "runtime/text/tool_calls.h"
 
@@ -156,8 +155,8 @@ void generate(const GenerateArguments& a) {
     std::cout << dump_json(to_json(a, request, completion, engine)) << '\n';
   } else {
     std::cout << '\n';
-    if (request.sampling.temperature > 0.0F) spdlog::info("seed {}", request.sampling.seed);
-    spdlog::info("{}", describe(completion, engine.drafts()));
+    if (request.sampling.temperature > 0.0F) log_info("seed {}", request.sampling.seed);
+    log_info("{}", describe(completion, engine.drafts()));
   }
   if (completion.finish == FinishReason::kCancelled) throw_if_cancelled();
   if (completion.finish == FinishReason::kError)

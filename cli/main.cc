@@ -3,8 +3,6 @@
 #include <exception>
 
 #include <CLI/CLI.hpp>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include "cli/bench.h"
 #include "cli/bind.h"
@@ -19,6 +17,7 @@
 #include "cli/train.h"
 #include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/progress.h"
 #include "core/base/threads.h"
 #include "core/device/cpu_isa.h"
@@ -36,7 +35,7 @@ void apply_global_options() {
   if (options.threads > 0) ThreadPool::set_threads(options.threads);
   if (options.quiet || options.json) {
     set_progress_mode(ProgressMode::kSilent);
-    spdlog::set_level(spdlog::level::warn);
+    set_log_level(LogLevel::kWarning);
   }
 }
 
@@ -68,9 +67,6 @@ int report(const char* message, int code) {
 }
 
 int run(int argc, char** argv) {
-  auto logger = spdlog::stderr_color_mt("hone");
-  logger->set_pattern("%v");
-  spdlog::set_default_logger(logger);
   CLI::App app{
       "Makes open-weight language models cheap to serve without anyone being able to tell."};
   app.require_subcommand(1);

@@ -5,11 +5,11 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <spdlog/spdlog.h>
 
 #include "cli/bind.h"
 #include "cli/paths.h"
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "runtime/serve/service.h"
 #include "runtime/spec/eagle3.h"
 
@@ -47,7 +47,7 @@ void wait_for_signal() {
   boost::asio::io_context io;
   boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([](const boost::system::error_code&, int signal) {
-    spdlog::info("signal {}: finishing open requests (again to stop at once)", signal);
+    log_info("signal {}: finishing open requests (again to stop at once)", signal);
   });
   io.run();
 }
@@ -67,13 +67,13 @@ void serve(ServeArguments& arguments) {
   options.http.max_body_bytes = static_cast<uint64_t>(arguments.max_body_mib) << 20;
   if (!arguments.api_key_file.empty()) options.api_keys = read_keys(arguments.api_key_file);
   Service service(model, std::move(proposer), options);
-  spdlog::info("serving {} at http://{}:{}/v1", arguments.model, options.http.host, service.port());
+  log_info("serving {} at http://{}:{}/v1", arguments.model, options.http.host, service.port());
   wait_for_signal();
   // A second signal ends the program the hard way.
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   service.stop(std::chrono::seconds(arguments.grace_seconds));
-  spdlog::info("stopped");
+  log_info("stopped");
 }
 
 }  // namespace

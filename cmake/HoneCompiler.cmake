@@ -7,6 +7,15 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+find_program(HONE_CCACHE ccache)
+if(HONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # The sloppiness is what ccache's manual asks for with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+                                  CCACHE_SLOPPINESS=pch_defines,time_macros ${HONE_CCACHE})
+endif()
+# Tests check values, they do not have to be fast: half the compile time.
+set(HONE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+
 add_library(hone_options INTERFACE)
 target_compile_options(
   hone_options
@@ -26,7 +35,7 @@ target_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports false positives of these inside libstdc++ and fmt when optimizing.
   target_compile_options(
-    hone_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow -Wno-restrict
+    hone_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict
                            -Wno-array-bounds -Wno-maybe-uninitialized -Wno-dangling-pointer>)
 endif()
 target_include_directories(hone_options INTERFACE ${PROJECT_SOURCE_DIR})

@@ -46,6 +46,7 @@ function(hone_library leaf)
     list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
     add_library(${target} STATIC ${arg_SOURCES})
     target_link_libraries(${target} PUBLIC ${links} ${arg_LINK} PRIVATE hone_options)
+    hone_precompiled(${target} product)
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${links} ${arg_LINK})
@@ -85,6 +86,8 @@ function(hone_test folder)
     target_link_libraries(${target} PRIVATE ${dep_target})
   endforeach()
   target_link_libraries(${target} PRIVATE ${arg_LINK} hone_options GTest::gmock GTest::gtest_main)
+  target_compile_options(${target} PRIVATE ${HONE_TEST_OPTIONS})
+  hone_precompiled(${target} tests)
   target_compile_definitions(
     ${target} PRIVATE HONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                       HONE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}")
@@ -92,7 +95,9 @@ function(hone_test folder)
     ${target}
     TEST_PREFIX "${folder}/"
     DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS "${folder};${arg_LABELS}" TIMEOUT 300)
+    PROPERTIES LABELS "${folder};${arg_LABELS}" TIMEOUT 300
+               # Impossible sizes must reach our own checks, not the sanitizer's.
+               ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1")
 endfunction()
 
 # hone_bench(<name> SOURCES ... DEPS ...): a Google Benchmark program in tests/bench.

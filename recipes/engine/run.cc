@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include <spdlog/spdlog.h>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/progress.h"
 #include "recipes/engine/manifest.h"
 #include "recipes/engine/recipe.h"
@@ -76,9 +76,9 @@ RecipeResult run_recipe(
     const std::string key = cache_key(*steps[i]);
     record.skipped = !forced && is_finished(*steps[i], key, record.outcome);
     if (record.skipped) {
-      spdlog::info("[{}/{}] {} is finished: {}", i + 1, steps.size(), entry.id, record.output);
+      log_info("[{}/{}] {} is finished: {}", i + 1, steps.size(), entry.id, record.output);
     } else {
-      spdlog::info(
+      log_info(
           "[{}/{}] {} ({}) -> {}", i + 1, steps.size(), entry.id, entry.kind, record.output
       );
       record.outcome = steps[i]->run();
@@ -86,12 +86,12 @@ RecipeResult run_recipe(
     record.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!record.skipped)
-      spdlog::info("      {} took {}", entry.id, format_duration(record.seconds));
+      log_info("      {} took {}", entry.id, format_duration(record.seconds));
     const int code = record.outcome.exit_code;
     result.records.push_back(std::move(record));
     if (entry.gate && code != 0) {
       result.exit_code = code;
-      spdlog::warn("gate \"{}\" ended with exit code {}: the recipe stops here", entry.id, code);
+      log_warning("gate \"{}\" ended with exit code {}: the recipe stops here", entry.id, code);
       break;
     }
   }

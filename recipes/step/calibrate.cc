@@ -116,6 +116,12 @@ StepOutcome CalibrateStep::run() {
   outcome.summary["sequences"] = corpus.sequences.size();
   outcome.summary["modules"] = stats.modules.size();
   outcome.summary["most_sensitive"] = most_sensitive(stats);
+  outcome.summary["line"] = fmt::format(
+      "{} tokens in {} sequences, {} modules",
+      stats.tokens,
+      corpus.sequences.size(),
+      stats.modules.size()
+  );
   outcome.summary["output"] = std::filesystem::path(output).filename().string();
   write_manifest(*this, output, outcome);
   return outcome;

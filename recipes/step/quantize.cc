@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/progress.h"
 #include "core/io/dialect.h"
 #include "quant/apply.h"
 #include "quant/input_scale.h"
@@ -16,6 +17,24 @@
 #include "runtime/model/config.h"
 
 namespace hone {
+namespace {
+
+// "30 of 42 linear weights quantized, 4.98 bits a weight (5.00 asked), 10.0 MiB to 4.0 MiB".
+std::string plan_line(const Plan& plan) {
+  const PlanSize size = plan_size(plan);
+  std::string text = fmt::format(
+      "{} of {} linear weights quantized, {:.2f} bits a weight",
+      size.quantized_modules,
+      size.quantized_modules + size.kept_modules,
+      size.selectable_bits
+  );
+  if (plan.budget) text += fmt::format(" ({:.2f} asked)", plan.budget->requested_bits);
+  return text + ", " + format_bytes(static_cast<double>(size.source_bytes)) + " to " +
+         format_bytes(static_cast<double>(size.output_bytes));
+}
+
+}  // namespace
+
 namespace fs = std::filesystem;
 
 // What plan() and run() both look at.
@@ -112,6 +131,7 @@ StepOutcome QuantizeStep::run() {
   outcome.summary = plan_json(inputs.plan);
   outcome.summary.erase("tensors");
   outcome.summary["scheme"] = scheme;
+  outcome.summary["line"] = plan_line(inputs.plan);
   write_manifest(*this, writer->staging(), outcome);
   writer->commit();
   return outcome;

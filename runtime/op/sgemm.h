@@ -1,4 +1,4 @@
-// Dense float32 matrix products for training, over OpenBLAS.
+// Dense float32 matrix products for training, by own kernels.
 //
 // C = alpha * op(A) * op(B) + beta * C, row-major, over the tiled kernel of runtime/op/matmul.h and
 // in its canonical order: C = beta * C (rounded; skipped for 0 and 1), A = alpha * op(A) (rounded),

@@ -6,9 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include <spdlog/spdlog.h>
-
 #include "core/base/error.h"
+#include "core/base/log.h"
 
 namespace hone {
 namespace {
@@ -106,7 +105,7 @@ struct EngineWorker::State {
         publish_load(0);
       }
     } catch (const std::exception& e) {
-      spdlog::error("the engine stopped: {}", e.what());
+      log_error("the engine stopped: {}", e.what());
       fail(e.what());
     }
   }

@@ -20,10 +20,10 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/version.hpp>
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 
 namespace hone {
 namespace {
@@ -226,7 +226,7 @@ struct HttpServer::State {
       try {
         co_await serve(stream);
       } catch (const std::exception& e) {
-        spdlog::debug("connection ended: {}", e.what());
+        log_debug("connection ended: {}", e.what());
       }
     }
     connections.fetch_sub(1);
@@ -306,7 +306,7 @@ struct HttpServer::State {
       watch(stream, responder);
       ok = co_await write_answer(stream, *responder, keep_alive);
     } catch (const std::exception& e) {
-      spdlog::debug("request ended: {}", e.what());
+      log_debug("request ended: {}", e.what());
     }
     if (ok) {
       responder->completed();

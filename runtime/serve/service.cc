@@ -4,9 +4,9 @@
 #include <ctime>
 
 #include <openssl/crypto.h>
-#include <spdlog/spdlog.h>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "runtime/serve/answer.h"
 #include "runtime/serve/api_error.h"
 #include "runtime/serve/engine_worker.h"
@@ -74,7 +74,7 @@ struct Service::State {
     } catch (const ApiError& e) {
       responder->respond(e.response());
     } catch (const std::exception& e) {
-      spdlog::error("{} {}: {}", request.method, request.path, e.what());
+      log_error("{} {}: {}", request.method, request.path, e.what());
       responder->respond(ApiError(500, e.what()).response());
     }
   }
