@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 
-
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/progress.h"
@@ -78,15 +77,12 @@ RecipeResult run_recipe(
     if (record.skipped) {
       log_info("[{}/{}] {} is finished: {}", i + 1, steps.size(), entry.id, record.output);
     } else {
-      log_info(
-          "[{}/{}] {} ({}) -> {}", i + 1, steps.size(), entry.id, entry.kind, record.output
-      );
+      log_info("[{}/{}] {} ({}) -> {}", i + 1, steps.size(), entry.id, entry.kind, record.output);
       record.outcome = steps[i]->run();
     }
     record.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!record.skipped)
-      log_info("      {} took {}", entry.id, format_duration(record.seconds));
+    if (!record.skipped) log_info("      {} took {}", entry.id, format_duration(record.seconds));
     const int code = record.outcome.exit_code;
     result.records.push_back(std::move(record));
     if (entry.gate && code != 0) {
