@@ -7,7 +7,9 @@
 
 #include "cli/bind.h"
 #include "cli/paths.h"
+#include "core/base/cancel.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "recipes/engine/recipe.h"
 #include "recipes/step/factory.h"
 #include "recipes/step/summary.h"
@@ -34,6 +36,19 @@ std::filesystem::path find_recipe(const std::string& name) {
   return library;
 }
 
+RecipeResult run_interruptible(const Recipe& recipe, const RecipeRunOptions& options) {
+  try {
+    return run_recipe(recipe, make_step, options);
+  } catch (const Cancelled&) {
+    log_warning(
+        "interrupted; give the same command again to go on (finished steps in {} are not run "
+        "again)",
+        recipe.output.string()
+    );
+    throw;
+  }
+}
+
 void run(const RunArguments& arguments) {
   // The included data is found from anywhere: recipes name it as ${demo}.
   std::vector<std::string> sets = arguments.sets;
@@ -41,7 +56,7 @@ void run(const RunArguments& arguments) {
       Recipe::load(find_recipe(arguments.recipe), sets, {{"demo", demo_folder().string()}});
   RecipeRunOptions options = arguments.options;
   options.resolve = resolve_input;
-  const RecipeResult result = run_recipe(recipe, make_step, options);
+  const RecipeResult result = run_interruptible(recipe, options);
   if (global_options().json) {
     Json steps = Json::array();
     for (const StepRecord& r : result.records) {
