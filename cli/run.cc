@@ -26,7 +26,7 @@ struct RunArguments {
 // A path, or the name of a recipe of the library ("demo").
 std::filesystem::path find_recipe(const std::string& name) {
   if (std::filesystem::exists(name)) return name;
-  const auto library = recipe_library() / (name + ".yaml");
+  auto library = recipe_library() / (name + ".yaml");
   require(
       std::filesystem::exists(library),
       "{}: no such file, and no recipe of that name in {}",
