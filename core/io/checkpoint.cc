@@ -244,6 +244,7 @@ std::string Checkpoint::content_hash() const {
   std::vector<std::string> names(names_);
   std::ranges::sort(names);
   std::vector<std::string> digests(names.size());
+  Sha256 all;  // made first: OpenSSL leaks a little when a worker thread is its first user
   ThreadPool::global().parallel_for(std::ssize(names), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const TensorView view = tensor(names[i]);
@@ -252,7 +253,6 @@ std::string Checkpoint::content_hash() const {
       digests[i] = sum.hex();
     }
   });
-  Sha256 all;
   all.update(dump_json(config_));
   std::vector<std::string> files = side_files();
   if (fs::exists(folder_ / kQuantConfig)) files.emplace_back(kQuantConfig);
