@@ -101,7 +101,7 @@ fs::path find_checkpoint(const std::string& model, const std::vector<fs::path>& 
       std::ifstream in(folder / "refs" / "main");
       std::string revision;
       if (!(in >> revision) || revision.find('/') != std::string::npos) continue;
-      const fs::path snapshot = folder / "snapshots" / revision;
+      fs::path snapshot = folder / "snapshots" / revision;
       if (fs::is_directory(snapshot)) return snapshot;
       tried.push_back(snapshot.string());
     }
