@@ -9,6 +9,8 @@
 #include "core/base/progress.h"
 #include "core/base/threads.h"
 #include "core/format/block_fp8.h"
+#include "core/format/fp8_scaled.h"
+#include "core/format/mx.h"
 #include "core/format/nvfp4.h"
 #include "runtime/model/schema.h"
 #include "runtime/op/distribution.h"
@@ -46,7 +48,27 @@ float amax_of(const Tensor& weight) {
 }
 
 bool fits(Format format, const Tensor& weight) {
-  return format != Format::kNvfp4 || weight.shape().dim(1) % kNvfp4Block == 0;
+  return weight.shape().dim(1) % format_layout(format, 1, 1).column_multiple == 0;
+}
+
+// `amax` is the group's: formats with a global scale share it.
+QuantizedTensor encode(
+    Format format, const Tensor& weight, float amax, std::string_view module, ThreadPool& pool
+) {
+  switch (format) {
+    case Format::kBlockFp8:
+      return quantize_block_fp8(weight.view(), BlockFp8Rule{}, module, pool);
+    case Format::kNvfp4:
+      return quantize_nvfp4(weight.view(), nvfp4_global_scale(amax), module, pool);
+    case Format::kFp8Channel:
+      return quantize_fp8_channel(weight.view(), module, pool);
+    case Format::kFp8Tensor:
+      return quantize_fp8_tensor(weight.view(), fp8_scale(amax), module, pool);
+    case Format::kMxfp4:
+    case Format::kMxfp8:
+      return quantize_mx(weight.view(), {.format = format}, module, pool);
+  }
+  throw InternalError("unknown format");
 }
 
 // The group's weights after encoding and decoding; empty when the format cannot hold one of them.
@@ -61,10 +83,7 @@ WeightOverrides round_trip(const Model& model, const Group& group, Format format
   }
   ThreadPool& pool = ThreadPool::global();
   for (auto& [module, weight] : weights) {
-    const QuantizedTensor quantized =
-        format == Format::kNvfp4
-            ? quantize_nvfp4(weight.view(), nvfp4_global_scale(amax), module, pool)
-            : quantize_block_fp8(weight.view(), BlockFp8Rule{}, module, pool);
+    const QuantizedTensor quantized = encode(format, weight, amax, module, pool);
     Tensor decoded(DType::kF32, weight.shape());
     dequantize_rows(quantized, 0, quantized.rows, decoded.as<float>().data());
     weight = std::move(decoded);

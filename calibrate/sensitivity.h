@@ -19,7 +19,7 @@ struct SensitivityOptions {
 };
 
 // For every fused group (or lone module) and format: replaces the weights by their amax round trip
-// (weights only; members of a group share the NVFP4 global scale, as quantization will do), runs
+// (weights only; members of a group share the global scale, as quantization will do), runs
 // the sequences teacher-forced and records the mean KL(reference || trial) per token and its
 // standard error over sequences under `stats.modules[group]`. lm_head, embeddings and routers are
 // not tried. Modules whose shape the format cannot hold are skipped.

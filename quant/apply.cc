@@ -10,7 +10,6 @@
 #include "core/base/threads.h"
 #include "core/format/e8m0.h"
 #include "core/format/load.h"
-#include "core/format/nvfp4.h"
 #include "core/io/dialect.h"
 #include "quant/method/rtn.h"
 #include "quant/ordered_output.h"
@@ -44,7 +43,7 @@ class Application {
         output_dialect_(dialect_by_name(plan.dialect)),
         pool_(ThreadPool::global()) {
     for (const PlanEntry& e : plan.entries) {
-      if (e.scheme != nullptr && e.scheme->format == Format::kNvfp4)
+      if (e.scheme != nullptr && has_global_scale(e.scheme->format))
         groups_[group_name(e)].push_back(&e);
     }
   }
@@ -71,7 +70,7 @@ class Application {
   void write(CheckpointWriter& writer) {
     int64_t total = 0;
     for (const PlanEntry& e : plan_.entries) {
-      const bool twice = e.scheme != nullptr && e.scheme->format == Format::kNvfp4;
+      const bool twice = e.scheme != nullptr && has_global_scale(e.scheme->format);
       total += twice ? 2 * e.source_bytes : e.source_bytes;
     }
     Progress progress("quantize", total, "B");
@@ -145,8 +144,8 @@ class Application {
     RtnOptions options;
     options.format = e.scheme->format;
     options.scale_kind = options_.scale_kind;
-    if (options.format == Format::kNvfp4)
-      options.global_scale = nvfp4_global_scale(group_amax(group_name(e)));
+    if (has_global_scale(options.format))
+      options.global_scale = rtn_global_scale(options.format, group_amax(group_name(e)));
 
     const std::vector<DialectPart> parts = output_dialect_.parts(described(e));
     check(
@@ -276,7 +275,7 @@ class Application {
   const Dialect& output_dialect_;
   ThreadPool& pool_;
   Progress* progress_ = nullptr;
-  std::map<std::string, std::vector<const PlanEntry*>> groups_;  // NVFP4 only
+  std::map<std::string, std::vector<const PlanEntry*>> groups_;  // with a global scale
   std::map<std::string, float> amax_;
 };
 

@@ -1,9 +1,9 @@
 // Executes a plan: checkpoint in, checkpoint out, streaming.
 //
 // Tensors are written in the order of the source; a quantized one becomes its dialect's parts at
-// the same place, a kept one is copied byte for byte. NVFP4 reads the members of a fused group
-// once for their shared amax, just before the first of them is encoded. Memory is bounded by a few
-// row slabs plus the block scales of one tensor (1/32 of a BF16 tensor for NVFP4).
+// the same place, a kept one is copied byte for byte. Formats with a global scale read the members
+// of a fused group once for their shared amax, just before the first of them is encoded. Memory is
+// bounded by a few row slabs plus the block scales of one tensor (1/32 of a BF16 tensor for NVFP4).
 // The output depends on nothing but source, plan and options: not on threads or slab size.
 #pragma once
 

@@ -3,13 +3,18 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/format/fp8_scaled.h"
 #include "core/format/nvfp4.h"
 
 namespace hone {
 namespace {
 
-bool needs_input_scale(const PlanEntry& e) {
-  return e.scheme != nullptr && e.scheme->activation == ActivationRule::kNvfp4;
+bool is_static(const PlanEntry& e) {
+  return e.scheme != nullptr && needs_input_scale(e.scheme->activation);
+}
+
+float input_scale_of(ActivationRule rule, float amax) {
+  return rule == ActivationRule::kNvfp4 ? nvfp4_global_scale(amax) : fp8_scale(amax);
 }
 
 bool is_routed_expert(Role role) {
@@ -27,9 +32,8 @@ const ModuleStats& stats_of(
   const auto it = stats.modules.find(e.module);
   require_data(
       it != stats.modules.end(),
-      "{}: no statistics of {}; calibrate this very checkpoint, or use scheme nvfp4a16, which "
-      "needs "
-      "none",
+      "{}: no statistics of {}; calibrate this very checkpoint, or use a scheme that needs none "
+      "(nvfp4a16, fp8-dynamic)",
       source,
       e.module
   );
@@ -54,7 +58,7 @@ std::string group_name(const PlanEntry& e) {
 }  // namespace
 
 bool needs_input_scales(const Plan& plan) {
-  return std::ranges::any_of(plan.entries, needs_input_scale);
+  return std::ranges::any_of(plan.entries, is_static);
 }
 
 std::map<std::string, float> input_scales(
@@ -64,7 +68,7 @@ std::map<std::string, float> input_scales(
   std::map<std::pair<int64_t, bool>, float>
       peer_amax;  // by layer and expert input (not its inside)
   for (const PlanEntry& e : plan.entries) {
-    if (!needs_input_scale(e)) continue;
+    if (!is_static(e)) continue;
     const float amax = stats_of(e, stats, source).input_amax;
     float& group = group_amax[group_name(e)];
     group = std::max(group, amax);
@@ -74,7 +78,7 @@ std::map<std::string, float> input_scales(
   }
   std::map<std::string, float> scales;
   for (const PlanEntry& e : plan.entries) {
-    if (!needs_input_scale(e)) continue;
+    if (!is_static(e)) continue;
     float amax = group_amax.at(group_name(e));
     if (amax == 0.0F && is_routed_expert(e.role))
       amax = peer_amax.at({e.layer, reads_expert_input(e.role)});
@@ -86,7 +90,7 @@ std::map<std::string, float> input_scales(
         e.module,
         stats.tokens
     );
-    scales[e.module] = nvfp4_global_scale(amax);
+    scales[e.module] = input_scale_of(e.scheme->activation, amax);
   }
   return scales;
 }

@@ -9,6 +9,12 @@ constexpr Scheme kSchemes[] = {
     {"fp8-block", Format::kBlockFp8, ActivationRule::kFp8Group128, "fp8"},
     {"nvfp4", Format::kNvfp4, ActivationRule::kNvfp4, "modelopt"},
     {"nvfp4a16", Format::kNvfp4, ActivationRule::kNone, "modelopt"},
+    {"fp8-tensor", Format::kFp8Tensor, ActivationRule::kFp8Tensor, "modelopt"},
+    {"fp8-channel", Format::kFp8Channel, ActivationRule::kNone, "compressed-tensors"},
+    {"fp8-dynamic", Format::kFp8Channel, ActivationRule::kFp8Token, "compressed-tensors"},
+    {"mxfp4", Format::kMxfp4, ActivationRule::kMxfp4, "compressed-tensors"},
+    {"mxfp4a16", Format::kMxfp4, ActivationRule::kNone, "compressed-tensors"},
+    {"mxfp8", Format::kMxfp8, ActivationRule::kMxfp8, "compressed-tensors"},
 };
 
 }  // namespace

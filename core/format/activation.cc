@@ -8,6 +8,7 @@
 #include "core/device/host_device.h"
 #include "core/format/e8m0.h"
 #include "core/format/fp8.h"
+#include "core/format/mx.h"
 #include "core/format/row_kernels.h"
 
 namespace hone {
@@ -43,6 +44,33 @@ void round_fp8_activations(float* x, int64_t rows, int64_t cols, const Fp8Activa
       // Without a floor an all-zero group has no scale; it stays as it is.
       if (scale != 0.0F) fp8.round(group, n, scale);
     }
+  }
+}
+
+void round_fp8_token_activations(float* x, int64_t rows, int64_t cols) {
+  const LoadKernels& load = by_isa(avx2::kLoadKernels, avx512::kLoadKernels);
+  const Fp8Kernels& fp8 = by_isa(avx2::kFp8Kernels, avx512::kFp8Kernels);
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = x + r * cols;
+    float scale = bits_as<float>(load.amax_bits(DType::kF32, as_bytes(row), cols)) / kE4m3Max;
+    if (scale < kFp8TokenScaleFloor) scale = kFp8TokenScaleFloor;  // keeps NaN
+    fp8.round(row, cols, scale);
+  }
+}
+
+void round_fp8_tensor_activations(float* x, int64_t n, float s) {
+  require(std::isfinite(s) && s > 0.0F, "FP8 input scale {} is not a positive number", s);
+  by_isa(avx2::kFp8Kernels, avx512::kFp8Kernels).round(x, n, s);
+}
+
+void round_mx_activations(float* x, int64_t rows, int64_t cols, Format format) {
+  const MxScaleBias bias = mx_scale_bias(format, MxScaleRule::kCeil);
+  require(
+      cols % kMxBlock == 0, "MX activations need a width divisible by {}, found {}", kMxBlock, cols
+  );
+  const MxKernels& kernels = by_isa(avx2::kMxKernels, avx512::kMxKernels);
+  for (int64_t r = 0; r < rows; ++r) {
+    kernels.round(format == Format::kMxfp4, bias.add, bias.emax, x + r * cols, cols);
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "core/format/quantized_tensor.h"
+
 namespace hone {
 
 // The inference kernels of DeepSeek (and DeepGEMM) raise amax to this.
@@ -21,6 +23,22 @@ struct Fp8ActivationRule {
 //   x = e4m3(x / s) * s
 // x: [rows, cols] f32, in place. Source: DeepSeek-V3 inference/kernel.py act_quant.
 void round_fp8_activations(float* x, int64_t rows, int64_t cols, const Fp8ActivationRule& rule);
+
+// vLLM raises the scale of a token to this.
+inline constexpr float kFp8TokenScaleFloor = 1.0F / (448.0F * 512.0F);
+
+// For each row: s = max(amax / 448, floor); x = e4m3(x / s) * s
+// x: [rows, cols] f32, in place. Source: vLLM dynamic_per_token_scaled_fp8_quant.
+void round_fp8_token_activations(float* x, int64_t rows, int64_t cols);
+
+// x = e4m3(x / s) * s, values beyond 448 s clamped. x: [n] f32, in place. UsageError unless s (the
+// calibrated input scale, act_amax / 448) is positive and finite.
+void round_fp8_tensor_activations(float* x, int64_t n, float s);
+
+// For each row and each block of 32 columns: the scale by MxScaleRule::kCeil (core/format/mx.h),
+// values rounded to E2M1 or E4M3 under it. x: [rows, cols] f32, in place. format: kMxfp4 or kMxfp8.
+// UsageError for another format or cols not divisible by 32. Source: FlashInfer mxfp8_quantize.
+void round_mx_activations(float* x, int64_t rows, int64_t cols, Format format);
 
 // For each row and each block of 16 columns, with the calibrated input scale g (a multiplier,
 // act_amax / 2688):

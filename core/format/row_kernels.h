@@ -52,15 +52,40 @@ struct Nvfp4Kernels {
   void (*round)(float* x, int64_t n, float g);
 };
 
+struct MxRowArgs {
+  DType type = DType::kF32;
+  const std::byte* source = nullptr;
+  int64_t n = 0;  // a multiple of 32
+  bool fp4 = true;
+  // MxScaleBias of core/format/mx.h.
+  int32_t add = 0;
+  int32_t emax = 0;
+  uint8_t* codes = nullptr;   // [n / 2] or [n]
+  uint8_t* scales = nullptr;  // [n / 32]
+};
+
+struct MxKernels {
+  // Bits of the row's amax; with a NaN or infinity the output is unspecified.
+  uint32_t (*encode)(const MxRowArgs& row);
+  // Scales are already in row.scales.
+  void (*encode_with_scales)(const MxRowArgs& row);
+  // Encoded and decoded again, in place; a block with a NaN or infinity becomes NaN.
+  void (*round)(bool fp4, int32_t add, int32_t emax, float* x, int64_t n);
+  // out: [n] f32
+  void (*decode)(bool fp4, const uint8_t* codes, const uint8_t* scales, int64_t n, float* out);
+};
+
 namespace avx2 {
 extern const LoadKernels kLoadKernels;
 extern const Fp8Kernels kFp8Kernels;
 extern const Nvfp4Kernels kNvfp4Kernels;
+extern const MxKernels kMxKernels;
 }  // namespace avx2
 namespace avx512 {
 extern const LoadKernels kLoadKernels;
 extern const Fp8Kernels kFp8Kernels;
 extern const Nvfp4Kernels kNvfp4Kernels;
+extern const MxKernels kMxKernels;
 }  // namespace avx512
 
 }  // namespace hone

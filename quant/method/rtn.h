@@ -1,14 +1,15 @@
 // Round to nearest with amax scales: the baseline method. Needs no data.
 //
-//   block FP8: one pass; a block's scale is its amax / 448 (or the power of two above)
-//   NVFP4:     the tensor's (or fused group's) global scale comes from an amax pass over all its
-//              members; then one encode pass
-// The arithmetic is in core/format/block_fp8.h and core/format/nvfp4.h.
+//   fp8-block, fp8-channel, mxfp4, mxfp8: one pass; a block's (row's) scale comes from its amax
+//   nvfp4, fp8-tensor: the global scale comes from an amax pass over the tensor or all members of
+//                      its fused group; then one encode pass
+// The arithmetic is in core/format: block_fp8.h, nvfp4.h, fp8_scaled.h, mx.h.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 
+#include "core/format/mx.h"
 #include "core/format/row_slab.h"
 #include "quant/scheme.h"
 
@@ -16,9 +17,15 @@ namespace hone {
 
 struct RtnOptions {
   Format format = Format::kBlockFp8;
-  ScaleKind scale_kind = ScaleKind::kF32;  // kBlockFp8 only
-  float global_scale = 1.0F;               // kNvfp4 only, a multiplier
+  ScaleKind scale_kind = ScaleKind::kF32;     // kBlockFp8
+  MxScaleRule mx_rule = MxScaleRule::kFloor;  // kMxfp4, kMxfp8
+  float global_scale = 1.0F;                  // has_global_scale(format): a multiplier
 };
+
+// Formats with a global scale: their slabs must be known to be finite before they are encoded.
+bool has_global_scale(Format format);
+// The global scale of a tensor, or fused group, with this amax; 1 for formats without one.
+float rtn_global_scale(Format format, float amax);
 
 // Bytes of the codes and block scales of `rows` rows that start at a multiple of 128.
 struct EncodedSize {
@@ -28,9 +35,9 @@ struct EncodedSize {
 EncodedSize encoded_size(Format format, int64_t rows, int64_t cols);
 
 // Encodes a slab whose row0 is a multiple of 128. codes, block_scales: of encoded_size() bytes,
-// aligned to 4. Returns the first NaN or infinity of block FP8 (the output is then unspecified);
-// NVFP4 slabs must be finite already (slab_amax). Same bytes for every number of threads and every
-// way of cutting the tensor into slabs.
+// aligned to 4. Returns the first NaN or infinity (the output is then unspecified); slabs of
+// formats with a global scale must be finite already (slab_amax). Same bytes for every number of
+// threads and every way of cutting the tensor into slabs.
 std::optional<NonFinite> rtn_encode(
     const RowSlab& slab,
     const RtnOptions& options,

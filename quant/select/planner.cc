@@ -6,7 +6,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/format/nvfp4.h"
 #include "core/io/dialect.h"
 #include "quant/select/cost.h"
 #include "quant/select/engine_limits.h"
@@ -48,8 +47,9 @@ std::string shape_reason(const PlanEntry& e, const Scheme& scheme) {
   const int64_t rows = e.shape.dim(0);
   const int64_t cols = e.shape.dim(1);
   if (rows == 0 || cols == 0) return "empty matrix";
-  if (scheme.format == Format::kNvfp4 && cols % kNvfp4Block != 0)
-    return fmt::format("in_features {} is not divisible by {}", cols, kNvfp4Block);
+  const int64_t multiple = format_layout(scheme.format, rows, cols).column_multiple;
+  if (cols % multiple != 0)
+    return fmt::format("in_features {} is not divisible by {}", cols, multiple);
   const Dialect& dialect = dialect_by_name(scheme.dialect);
   return dialect.refuses({e.module, scheme.format, scheme.activation, rows, cols}).value_or("");
 }

@@ -19,12 +19,14 @@ namespace {
 // Tokens of one forward pass: enough rows to reuse each decoded weight, little enough memory.
 constexpr int64_t kBatchTokens = 2048;
 
-Format parse_format(const std::string& name) {
-  for (Format format : {Format::kNvfp4, Format::kBlockFp8}) {
-    if (format_name(format) == name) return format;
+Format trial_format(const std::string& name) {
+  const std::optional<Format> format = parse_format(name);
+  if (format) return *format;
+  std::string known;
+  for (const Format each : all_formats()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", format_name(each));
   }
-  throw UsageError(fmt::format("sensitivity \"{}\": unknown format; known: nvfp4, fp8-block", name)
-  );
+  throw UsageError(fmt::format("sensitivity \"{}\": unknown format; known: {}", name, known));
 }
 
 void observe(LoadedModel& loaded, const Corpus& corpus, CalibrationStats& stats) {
@@ -85,7 +87,9 @@ void CalibrateStep::visit(FieldVisitor& fields) {
   fields.option(
       "answer-tokens", answer_tokens, "Longest answer the model adds to a prompt; 0: none"
   );
-  fields.option("sensitivity", sensitivity, "Formats to try on each module (nvfp4, fp8-block)");
+  fields.option(
+      "sensitivity", sensitivity, "Formats to try on each module (nvfp4, fp8-block, mxfp4, ...)"
+  );
   fields.option("sensitivity-tokens", sensitivity_tokens, "Tokens for the trials; 0: no trials");
 }
 
@@ -93,7 +97,7 @@ StepOutcome CalibrateStep::run() {
   require(!data.empty(), "calibrate needs a corpus: --data traces.jsonl (or a text file)");
   SensitivityOptions trials;
   trials.formats.clear();
-  for (const std::string& name : sensitivity) trials.formats.push_back(parse_format(name));
+  for (const std::string& name : sensitivity) trials.formats.push_back(trial_format(name));
 
   LoadedModel loaded = load_model(model);
   CorpusLimits options{tokens, max_length, answer_tokens};

@@ -83,23 +83,54 @@ std::string sizes_text(const Plan& plan) {
   return text;
 }
 
-std::string method_text(const ModelCard& card, const Scheme& scheme) {
-  std::string text;
-  if (scheme.format == Format::kBlockFp8) {
-    text = fmt::format(
-        "Weights: FP8 E4M3 in blocks of 128x128, {} scales (amax / 448{}), rounded to nearest. "
-        "Activations: FP8 E4M3 in groups of 128, scaled at run time.\n",
-        card.scale_kind == "ue8m0" ? "power-of-two" : "float32",
-        card.scale_kind == "ue8m0" ? " rounded up" : ""
-    );
-  } else {
-    text =
-        "Weights: NVFP4 (E2M1 in blocks of 16 with E4M3 scales and one float32 scale per fused "
-        "group), rounded to nearest.";
-    text += scheme.activation == ActivationRule::kNvfp4
-                ? " Activations: NVFP4 with calibrated input scales.\n"
-                : " Activations are not quantized.\n";
+std::string weights_text(const ModelCard& card, Format format) {
+  switch (format) {
+    case Format::kBlockFp8:
+      return fmt::format(
+          "FP8 E4M3 in blocks of 128x128, {} scales (amax / 448{})",
+          card.scale_kind == "ue8m0" ? "power-of-two" : "float32",
+          card.scale_kind == "ue8m0" ? " rounded up" : ""
+      );
+    case Format::kNvfp4:
+      return "NVFP4 (E2M1 in blocks of 16 with E4M3 scales and one float32 scale per fused group)";
+    case Format::kFp8Channel:
+      return "FP8 E4M3 with one float32 scale per output channel (amax / 448)";
+    case Format::kFp8Tensor:
+      return "FP8 E4M3 with one float32 scale per fused group (amax / 448)";
+    case Format::kMxfp4:
+      return "MXFP4 (E2M1 in blocks of 32 with power-of-two scales)";
+    case Format::kMxfp8:
+      return "MXFP8 (E4M3 in blocks of 32 with power-of-two scales)";
   }
+  throw InternalError("unknown format");
+}
+
+std::string_view activations_text(ActivationRule rule) {
+  switch (rule) {
+    case ActivationRule::kNone:
+      return "Activations are not quantized.";
+    case ActivationRule::kFp8Group128:
+      return "Activations: FP8 E4M3 in groups of 128, scaled at run time.";
+    case ActivationRule::kNvfp4:
+      return "Activations: NVFP4 with calibrated input scales.";
+    case ActivationRule::kFp8Token:
+      return "Activations: FP8 E4M3 with one scale per token, at run time.";
+    case ActivationRule::kFp8Tensor:
+      return "Activations: FP8 E4M3 with calibrated input scales.";
+    case ActivationRule::kMxfp4:
+      return "Activations: MXFP4, scaled at run time.";
+    case ActivationRule::kMxfp8:
+      return "Activations: MXFP8, scaled at run time.";
+  }
+  throw InternalError("unknown activation rule");
+}
+
+std::string method_text(const ModelCard& card, const Scheme& scheme) {
+  std::string text = fmt::format(
+      "Weights: {}, rounded to nearest. {}\n",
+      weights_text(card, scheme.format),
+      activations_text(scheme.activation)
+  );
   if (card.calibration_tokens > 0) {
     text += fmt::format(
         "Calibrated on {} tokens (sha256 of the token ids: `{}`).\n",
@@ -112,6 +143,7 @@ std::string method_text(const ModelCard& card, const Scheme& scheme) {
 
 std::string loading_text(const ModelCard& card, const Scheme& scheme) {
   const bool fp4 = scheme.format == Format::kNvfp4;
+  const bool mx = scheme.format == Format::kMxfp4 || scheme.format == Format::kMxfp8;
   std::string text = "With FOLDER being this folder:\n\n```\nvllm serve FOLDER\n";
   if (scheme.activation != ActivationRule::kNone) {
     text += fmt::format(
@@ -124,7 +156,11 @@ std::string loading_text(const ModelCard& card, const Scheme& scheme) {
     text +=
         "FP4 arithmetic needs a Blackwell GPU; on Hopper vLLM runs these weights with 16-bit "
         "activations.\n";
-  if (scheme.activation == ActivationRule::kNone)
+  if (mx)
+    text +=
+        "MX arithmetic needs a Blackwell GPU; elsewhere vLLM runs these weights with 16-bit "
+        "activations.\n";
+  if (fp4 && scheme.activation == ActivationRule::kNone)
     text += "SGLang reads NVFP4 weights with 16-bit activations in newer versions only.\n";
   for (const PlanWarning& warning : card.plan->warnings) {
     text += fmt::format(

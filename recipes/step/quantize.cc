@@ -47,9 +47,11 @@ struct QuantizeStep::Inputs {
 
 void QuantizeStep::visit(FieldVisitor& fields) {
   fields.input("model", model, "Checkpoint folder, or a name in the Hugging Face cache");
-  fields.input("stats", stats, "Statistics of hone calibrate (nvfp4 and --select auto need them)");
+  fields.input(
+      "stats", stats, "Statistics of hone calibrate (nvfp4, fp8-tensor and --select auto need them)"
+  );
   fields.output("output", output, "Folder to write");
-  fields.option("scheme", scheme, "fp8-block, nvfp4 (W4A4) or nvfp4a16");
+  fields.option("scheme", scheme, "How weights are stored: " + scheme_names());
   fields.option(
       "rule", rules, "pattern=format, the last match wins: 'attn.*=keep', '*.layers.0.*=keep'"
   );
@@ -97,8 +99,8 @@ QuantizeStep::Inputs QuantizeStep::open() const {
   if (needs_input_scales(inputs.plan)) {
     require(
         inputs.stats.has_value(),
-        "scheme nvfp4 quantizes activations and needs calibrated input scales: run hone calibrate "
-        "and give its file with --stats, or use scheme nvfp4a16"
+        "this scheme quantizes activations under calibrated input scales: run hone calibrate and "
+        "give its file with --stats, or use a scheme without them (nvfp4a16, fp8-dynamic)"
     );
     inputs.input_scales = input_scales(inputs.plan, *inputs.stats, stats);
   }

@@ -22,9 +22,11 @@ namespace hone {
 
 // Whose arithmetic the forward pass emulates (design.md, "Scheme").
 //   kExact:     weights dequantized exactly, activations never quantized
-//   kHopper:    FP8 1x128 activations with F32 scales; NVFP4 is weight-only (no FP4 tensor cores)
+//   kHopper:    FP8 1x128 activations with F32 scales, per-token and static FP8 too; NVFP4 and MX
+//               formats are weight-only (no block-scaled tensor cores)
 //   kBlackwell: FP8 1x128 activations with UE8M0 scales and block-FP8 weights requantized to
-//               UE8M0 scales; NVFP4 activations quantized where the checkpoint has input scales
+//               UE8M0 scales; NVFP4 activations quantized where the checkpoint has input scales, MX
+//               activations always
 enum class Profile : uint8_t { kExact, kHopper, kBlackwell };
 std::string_view profile_name(Profile profile);
 // Throws UsageError listing the names.

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/threads.h"
 #include "core/format/block_fp8.h"
 #include "core/format/load.h"
@@ -81,6 +82,14 @@ ActivationQuant applied_rule(const QuantizedTensor& tensor, Profile profile) {
   if (tensor.activation == ActivationRule::kFp8Group128 && profile != Profile::kExact) {
     applied.rule = ActivationRule::kFp8Group128;
     applied.ue8m0_scale = blackwell;
+  }
+  const bool fp8_rows = tensor.activation == ActivationRule::kFp8Token ||
+                        tensor.activation == ActivationRule::kFp8Tensor;
+  const bool mx =
+      tensor.activation == ActivationRule::kMxfp4 || tensor.activation == ActivationRule::kMxfp8;
+  if ((fp8_rows && profile != Profile::kExact) || (mx && blackwell)) {
+    applied.rule = tensor.activation;
+    applied.input_scale = tensor.input_scale;
   }
   // Without a calibrated input scale engines run the weight-only kernel.
   if (tensor.activation == ActivationRule::kNvfp4 && blackwell && tensor.input_scale) {
@@ -179,7 +188,8 @@ LinearWeight WeightReader::quantized(
       shape.cols
   );
   require_finite(tensor.codes.view(), module + " (codes)", where());
-  require_finite(tensor.block_scales.view(), module + " (block scales)", where());
+  if (!tensor.block_scales.empty())
+    require_finite(tensor.block_scales.view(), module + " (block scales)", where());
   for (const DialectPart& part : dialect_->parts(
            {.module = module,
    .format = tensor.format,
@@ -191,7 +201,15 @@ LinearWeight WeightReader::quantized(
   activation = applied_rule(tensor, profile_);
   if (profile_ == Profile::kBlackwell && tensor.format == Format::kBlockFp8)
     tensor = requantize_power_of_two(tensor, ThreadPool::global());
-  return LinearWeight::quantized(std::move(tensor), module);
+  const Format format = tensor.format;
+  LinearWeight weight = LinearWeight::quantized(std::move(tensor), module);
+  if (weight.quantized_tensor() == nullptr && unpacked_.insert(format).second)
+    log_info(
+        "{}: no kernel reads {} weights as stored; they are decoded to F32 in memory",
+        where(),
+        format_name(format)
+    );
+  return weight;
 }
 
 Linear WeightReader::linear(const std::string& module, int64_t layer, const LinearShape& shape) {

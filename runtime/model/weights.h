@@ -57,6 +57,7 @@ class WeightReader {
   const Dialect* dialect_ = nullptr;
   std::set<std::string> quantized_;
   std::set<std::string> used_;
+  std::set<Format> unpacked_;  // formats without a kernel that were reported
 };
 
 // Index of the first NaN or infinite element of a tensor, or -1. Any float dtype of checkpoints,

@@ -25,8 +25,9 @@ void quantize_activations(
       dim
   );
   require(
-      options.rule != ActivationRule::kNvfp4 || options.input_scale.has_value(),
-      "quantize_activations: NVFP4 activations need the layer's calibrated input scale"
+      !needs_input_scale(options.rule) || options.input_scale.has_value(),
+      "quantize_activations: {} activations need the layer's calibrated input scale",
+      activation_rule_name(options.rule)
   );
   if (x.data() != y.data()) std::copy(x.begin(), x.end(), y.begin());
   if (options.rule == ActivationRule::kNone) return;
@@ -36,10 +37,23 @@ void quantize_activations(
   fp8.power_of_two = options.ue8m0_scale;
   ThreadPool::global().parallel_for(rows, kGrain / dim + 1, [&](int64_t r0, int64_t r1) {
     float* rows_begin = y.data() + r0 * dim;
-    if (options.rule == ActivationRule::kNvfp4) {
-      round_nvfp4_activations(rows_begin, r1 - r0, dim, options.input_scale->multiplier());
-    } else {
-      round_fp8_activations(rows_begin, r1 - r0, dim, fp8);
+    switch (options.rule) {
+      case ActivationRule::kNone:
+        return;
+      case ActivationRule::kFp8Group128:
+        return round_fp8_activations(rows_begin, r1 - r0, dim, fp8);
+      case ActivationRule::kNvfp4:
+        return round_nvfp4_activations(rows_begin, r1 - r0, dim, options.input_scale->multiplier());
+      case ActivationRule::kFp8Token:
+        return round_fp8_token_activations(rows_begin, r1 - r0, dim);
+      case ActivationRule::kFp8Tensor:
+        return round_fp8_tensor_activations(
+            rows_begin, (r1 - r0) * dim, options.input_scale->multiplier()
+        );
+      case ActivationRule::kMxfp4:
+        return round_mx_activations(rows_begin, r1 - r0, dim, Format::kMxfp4);
+      case ActivationRule::kMxfp8:
+        return round_mx_activations(rows_begin, r1 - r0, dim, Format::kMxfp8);
     }
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
@@ -44,6 +45,18 @@ void fill_products(float global, Products& products) {
     for (size_t code = 0; code < 16; ++code) {
       products[scale * 16 + code] = kE2m1Values[code] * (kE4m3Values[scale] * global);
     }
+  }
+}
+
+// nullopt: no kernel reads the format as it is stored.
+std::optional<WeightFormat> packed_format(Format format) {
+  switch (format) {
+    case Format::kBlockFp8:
+      return WeightFormat::kBlockFp8;
+    case Format::kNvfp4:
+      return WeightFormat::kNvfp4;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -105,15 +118,18 @@ LinearWeight LinearWeight::dense(Tensor weight) {
 
 LinearWeight LinearWeight::quantized(QuantizedTensor weight, std::string_view name) {
   weight.validate(name);
+  const std::optional<WeightFormat> format = packed_format(weight.format);
+  if (!format) {
+    Tensor decoded(DType::kF32, {weight.rows, weight.cols});
+    dequantize_rows(weight, 0, weight.rows, decoded.as<float>().data());
+    return dense(std::move(decoded));
+  }
   // A mapping may hold the scales at any address; they are small.
   if (reinterpret_cast<uintptr_t>(weight.block_scales.bytes()) % alignof(float) != 0) {
     weight.block_scales = weight.block_scales.clone();
   }
   LinearWeight result;
-  result.desc_ = {
-      weight.format == Format::kNvfp4 ? WeightFormat::kNvfp4 : WeightFormat::kBlockFp8,
-      weight.rows,
-      weight.cols};
+  result.desc_ = {*format, weight.rows, weight.cols};
   result.weight_ = std::move(weight);
   return result;
 }

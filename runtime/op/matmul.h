@@ -50,9 +50,10 @@ class LinearWeight {
   LinearWeight() = default;
   // weight: [N, K] F32, BF16 or F16. UsageError for another dtype or rank.
   static LinearWeight dense(Tensor weight);
-  // Any Format of core/format. DataError from QuantizedTensor::validate(name).
-  // REQUIRES: no NaN codes (model loading refuses them by name; E4M3 NaN would decode as 480) and
-  // FP8 block scales below 2^119.
+  // Any Format of core/format. kBlockFp8 and kNvfp4 stay packed; no kernel reads the others, so
+  // they are decoded here to a dense F32 weight: the same results, more memory (stored_bytes says
+  // how much). DataError from QuantizedTensor::validate(name). REQUIRES: no NaN codes (model
+  // loading refuses them by name; E4M3 NaN would decode as 480) and FP8 block scales below 2^119.
   static LinearWeight quantized(QuantizedTensor weight, std::string_view name);
 
   [[nodiscard]] const MatmulDesc& desc() const { return desc_; }

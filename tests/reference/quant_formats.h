@@ -1,4 +1,4 @@
-// Naive versions of the number formats and of block FP8 and NVFP4, written from their definitions
+// Naive versions of the number formats and of the quantized ones, written from their definitions
 // in float64 with rounding by a table, and a safetensors reader of their own: the independent
 // side of the tests of quantization.
 #pragma once
@@ -151,6 +151,73 @@ inline Nvfp4 nvfp4(const Matrix& w, float g) {
       const auto scaled = static_cast<float>(w.values[at] / static_cast<double>(step));
       const int code = e2m1_code(scaled);
       result.codes[at / 2] |= static_cast<uint8_t>(at % 2 == 0 ? code : code << 4);
+    }
+  }
+  return result;
+}
+
+// FP8 under the scale of each row (channel) or of the whole matrix, amax / 448.
+inline BlockFp8 scaled_fp8(const Matrix& w, bool channel) {
+  BlockFp8 result;
+  const int64_t group = channel ? w.cols : w.rows * w.cols;
+  for (size_t begin = 0; begin < w.values.size(); begin += static_cast<size_t>(group)) {
+    const size_t end = begin + static_cast<size_t>(group);
+    double amax = 0;
+    for (size_t i = begin; i < end; ++i) amax = std::max(amax, std::fabs(w.values[i]));
+    const float scale =
+        amax == 0 ? 1.0F : std::max(static_cast<float>(amax / 448.0), std::ldexp(1.0F, -126));
+    result.scales.push_back(scale);
+    for (size_t i = begin; i < end; ++i) {
+      const auto scaled = static_cast<float>(w.values[i] / static_cast<double>(scale));
+      result.codes.push_back(e4m3_code(scaled));
+    }
+  }
+  return result;
+}
+
+enum class MxRule { kFloor, kRound, kCeil };
+
+struct Mx {
+  std::vector<uint8_t> codes;   // one in a byte; FP4: two, even column low
+  std::vector<uint8_t> scales;  // E8M0
+};
+
+// OCP MX, exponents from logarithms of exact numbers.
+inline int mx_exponent(double amax, bool fp4, MxRule rule) {
+  const double largest = fp4 ? 6.0 : 448.0;
+  const int emax = fp4 ? 2 : 8;
+  int floor_log2 = 0;
+  const double significand = 2 * std::frexp(amax, &floor_log2);  // [1, 2)
+  --floor_log2;
+  switch (rule) {
+    case MxRule::kFloor:
+      return floor_log2 - emax;
+    case MxRule::kRound:
+      return floor_log2 - emax + (significand >= 1.75 ? 1 : 0);
+    case MxRule::kCeil:
+      break;
+  }
+  int n = floor_log2 - emax - 1;
+  while (amax > std::ldexp(largest, n)) ++n;
+  return n;
+}
+
+inline Mx mx(const Matrix& w, bool fp4, MxRule rule) {
+  Mx result;
+  result.codes.assign(fp4 ? w.values.size() / 2 : w.values.size(), 0);
+  for (size_t block = 0; block < w.values.size() / 32; ++block) {
+    double amax = 0;
+    for (size_t i = 0; i < 32; ++i) amax = std::max(amax, std::fabs(w.values[32 * block + i]));
+    const int n = amax == 0 ? 0 : std::max(mx_exponent(amax, fp4, rule), -127);
+    result.scales.push_back(static_cast<uint8_t>(n + 127));
+    for (size_t at = 32 * block; at < 32 * block + 32; ++at) {
+      const double scaled = std::ldexp(w.values[at], -n);
+      if (!fp4) {
+        result.codes[at] = e4m3_code(scaled);
+      } else {
+        const int code = e2m1_code(scaled);
+        result.codes[at / 2] |= static_cast<uint8_t>(at % 2 == 0 ? code : code << 4);
+      }
     }
   }
   return result;

@@ -102,6 +102,57 @@ TEST_P(Activation, Nvfp4BlocksFarBelowTheRangeBecomeZero) {
   EXPECT_NEAR(x[16], 1.0F, 0.07F);
 }
 
+TEST_P(Activation, TokensHaveOneScaleEach) {
+  for (const int64_t cols : {1, 19, 300}) {
+    std::vector<float> x = random_rows(4, cols, 33);
+    for (int64_t c = 0; c < cols; ++c) x[c] *= 1e-9F;  // below vLLM's floor
+    std::vector<float> expected = x;
+    for (int64_t r = 0; r < 4; ++r) {
+      float amax = 0;
+      for (int64_t c = 0; c < cols; ++c) amax = std::max(amax, std::fabs(x[r * cols + c]));
+      const float scale = std::max(static_cast<float>(amax / 448.0), 1.0F / 229376.0F);
+      for (int64_t c = 0; c < cols; ++c) {
+        float& value = expected[r * cols + c];
+        const auto scaled = static_cast<float>(double{value} / scale);
+        value = static_cast<float>(reference::e4m3_value(reference::e4m3_code(scaled)) * scale);
+      }
+    }
+    round_fp8_token_activations(x.data(), 4, cols);
+    EXPECT_EQ(x, expected) << cols;
+  }
+}
+
+TEST_P(Activation, StaticScalesClamp) {
+  std::vector<float> x = random_rows(1, 50, 34);
+  x[3] = 1e30F;
+  x[4] = -1e30F;
+  std::vector<float> expected = x;
+  for (float& value : expected) {
+    const auto scaled = static_cast<float>(double{value} / 0.003F);
+    value = static_cast<float>(reference::e4m3_value(reference::e4m3_code(scaled)) * 0.003F);
+  }
+  round_fp8_tensor_activations(x.data(), 50, 0.003F);
+  EXPECT_EQ(x, expected);
+  EXPECT_EQ(x[4], -448.0F * 0.003F);
+}
+
+TEST_P(Activation, MxFollowsTheCodecUnderTheCeilRule) {
+  for (const bool fp4 : {true, false}) {
+    std::vector<float> x = random_rows(3, 96, 35);
+    std::fill_n(x.begin(), 32, 0.0F);
+    const reference::Matrix matrix{3, 96, {x.begin(), x.end()}};
+    const auto naive = reference::mx(matrix, fp4, reference::MxRule::kCeil);
+    std::vector<float> expected;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double element = fp4 ? reference::e2m1_value(naive.codes[i / 2] >> (i % 2 * 4) & 15)
+                                 : reference::e4m3_value(naive.codes[i]);
+      expected.push_back(static_cast<float>(std::ldexp(element, naive.scales[i / 32] - 127)));
+    }
+    round_mx_activations(x.data(), 3, 96, fp4 ? Format::kMxfp4 : Format::kMxfp8);
+    EXPECT_EQ(x, expected);
+  }
+}
+
 TEST_P(Activation, NanSpreadsOverItsGroupAndIsNeverHidden) {
   std::vector<float> x(256, 1.0F);
   x[7] = NAN;
@@ -113,6 +164,16 @@ TEST_P(Activation, NanSpreadsOverItsGroupAndIsNeverHidden) {
   round_nvfp4_activations(y.data(), 1, 32, 1.0F / 2688.0F);
   EXPECT_TRUE(std::isnan(y[7]) && std::isnan(y[0]));
   EXPECT_FALSE(std::isnan(y[16]));
+  std::vector<float> token(40, 1.0F);
+  token[7] = NAN;
+  round_fp8_token_activations(token.data(), 2, 20);
+  EXPECT_TRUE(std::isnan(token[7]) && std::isnan(token[0]));
+  EXPECT_EQ(token[20], 1.0F);
+  std::vector<float> mx(64, 1.0F);
+  mx[40] = INFINITY;
+  round_mx_activations(mx.data(), 1, 64, Format::kMxfp4);
+  EXPECT_TRUE(std::isnan(mx[40]) && std::isnan(mx[63]));
+  EXPECT_EQ(mx[31], 1.0F);
 }
 
 TEST_P(Activation, WrongWidthsAndScalesAreRefused) {
@@ -120,6 +181,9 @@ TEST_P(Activation, WrongWidthsAndScalesAreRefused) {
   EXPECT_THROW(round_nvfp4_activations(x.data(), 1, 24, 1.0F), UsageError);
   EXPECT_THROW(round_nvfp4_activations(x.data(), 1, 16, 0.0F), UsageError);
   EXPECT_THROW(encode_nvfp4_activations(x.data(), 1, 16, -1.0F, {}), UsageError);
+  EXPECT_THROW(round_fp8_tensor_activations(x.data(), 24, 0.0F), UsageError);
+  EXPECT_THROW(round_mx_activations(x.data(), 1, 24, Format::kMxfp4), UsageError);
+  EXPECT_THROW(round_mx_activations(x.data(), 1, 0, Format::kNvfp4), UsageError);
 }
 
 HONE_INSTANTIATE_ISA(Activation);

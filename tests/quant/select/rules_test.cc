@@ -103,7 +103,7 @@ TEST(Rules, WithoutASchemeOnlyRulesQuantize) {
 TEST(Rules, ErrorsNameTheRuleAndWhatIsKnown) {
   EXPECT_THAT(error_of("attn.q"), HasSubstr("expected pattern=format"));
   EXPECT_THAT(error_of("attn.q=int4"), HasSubstr("unknown format \"int4\""));
-  EXPECT_THAT(error_of("attn.q=int4"), HasSubstr("fp8-block, nvfp4, nvfp4a16, keep"));
+  EXPECT_THAT(error_of("attn.q=int4"), HasSubstr("mxfp4a16, mxfp8, keep"));
   EXPECT_THAT(error_of("=keep"), HasSubstr("empty pattern"));
 }
 
