@@ -19,6 +19,9 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kLmHead = "lm_head";
+// The search of a global scale looks at every row of small groups, at every eighth of large ones.
+constexpr int64_t kSearchedRows = 256;
+constexpr int64_t kLargestRowStep = 8;
 
 QuantizedModule described(const PlanEntry& e, Format format, ActivationRule activation) {
   return {e.module, format, activation, e.shape.dim(0), e.shape.dim(1)};
@@ -70,8 +73,7 @@ class Application {
   void write(CheckpointWriter& writer) {
     int64_t total = 0;
     for (const PlanEntry& e : plan_.entries) {
-      const bool twice = e.scheme != nullptr && has_global_scale(e.scheme->format);
-      total += twice ? 2 * e.source_bytes : e.source_bytes;
+      total += passes(e) * e.source_bytes;
     }
     Progress progress("quantize", total, "B");
     progress_ = &progress;
@@ -90,6 +92,12 @@ class Application {
   }
 
  private:
+  // How often a tensor is read.
+  [[nodiscard]] int64_t passes(const PlanEntry& e) const {
+    if (e.scheme == nullptr || !has_global_scale(e.scheme->format)) return 1;
+    return global_scale_candidates(e.scheme->format, options_.scale, 1.0F).size() > 1 ? 3 : 2;
+  }
+
   static std::string group_name(const PlanEntry& e) {
     return e.fused_group.empty() ? e.module : e.fused_group;
   }
@@ -119,11 +127,9 @@ class Application {
     }
   }
 
-  // The amax pass over a whole fused group; also the scan for NaN and infinities.
-  float group_amax(const std::string& name) {
-    const auto known = amax_.find(name);
-    if (known != amax_.end()) return known->second;
-    float amax = 0;
+  // One pass over a whole fused group.
+  template <typename Body>
+  void for_group(const std::string& name, Body body) {
     int64_t bytes = 0;
     for (const PlanEntry* e : groups_.at(name)) bytes += e->source_bytes;
     // The pages of a small group are still mapped when the encode pass comes to them.
@@ -131,21 +137,65 @@ class Application {
     for (const PlanEntry* e : groups_.at(name)) {
       WeightRows weight = rows_of(*e);
       for_slabs(*e, weight, drop, [&](const RowSlab& slab, int64_t, int64_t) {
-        const AmaxResult result = slab_amax(slab, pool_);
-        if (result.bad) weight.refuse(*result.bad);
-        amax = std::max(amax, result.amax);
+        body(*e, weight, slab);
       });
     }
-    amax_.emplace(name, amax);
-    return amax;
+  }
+
+  // The global scale of a fused group; its amax pass is also the scan for NaN and infinities.
+  float global_scale(const std::string& name) {
+    const auto known = global_scales_.find(name);
+    if (known != global_scales_.end()) return known->second;
+    float amax = 0;
+    for_group(name, [&](const PlanEntry&, const WeightRows& weight, const RowSlab& slab) {
+      const AmaxResult result = slab_amax(slab, pool_);
+      if (result.bad) weight.refuse(*result.bad);
+      amax = std::max(amax, result.amax);
+    });
+    const Format format = groups_.at(name).front()->scheme->format;
+    float scale = rtn_global_scale(format, amax);
+    if (options_.scale != ScaleChoice::kAmax && format == Format::kNvfp4)
+      scale = search_global_scale(name, amax);
+    global_scales_.emplace(name, scale);
+    return scale;
+  }
+
+  // The candidate under which the group's blocks err least, judged by a sample of the rows.
+  float search_global_scale(const std::string& name, float amax) {
+    const std::vector<float> candidates =
+        global_scale_candidates(Format::kNvfp4, options_.scale, amax);
+    if (candidates.size() == 1) return candidates.front();
+    int64_t rows = 0;
+    for (const PlanEntry* e : groups_.at(name)) rows += e->shape.dim(0);
+    const int64_t step = std::clamp<int64_t>(rows / kSearchedRows, 1, kLargestRowStep);
+    std::vector<double> errors(candidates.size(), 0.0);
+    for_group(name, [&](const PlanEntry& e, const WeightRows&, const RowSlab& slab) {
+      SearchOptions options = search_options(e);
+      for (size_t i = 0; i < candidates.size(); ++i) {
+        options.global_scale = candidates[i];
+        add_search_error(slab, options, step, pool_, errors[i]);
+      }
+    });
+    return candidates[static_cast<size_t>(std::ranges::min_element(errors) - errors.begin())];
+  }
+
+  [[nodiscard]] SearchOptions search_options(const PlanEntry& e) const {
+    SearchOptions options;
+    options.format = e.scheme->format;
+    options.choice = options_.scale;
+    options.scale_kind = options_.scale_kind;
+    const auto weights = options_.column_weights.find(e.module);
+    if (weights != options_.column_weights.end()) options.weights = weights->second;
+    return options;
   }
 
   void encode(const PlanEntry& e, OrderedOutput& output) {
     RtnOptions options;
     options.format = e.scheme->format;
     options.scale_kind = options_.scale_kind;
-    if (has_global_scale(options.format))
-      options.global_scale = rtn_global_scale(options.format, group_amax(group_name(e)));
+    if (has_global_scale(options.format)) options.global_scale = global_scale(group_name(e));
+    SearchOptions search = search_options(e);
+    search.global_scale = options.global_scale;
 
     const std::vector<DialectPart> parts = output_dialect_.parts(described(e));
     check(
@@ -161,8 +211,10 @@ class Application {
       const EncodedSize before = encoded_size(options.format, row, weight.cols());
       const EncodedSize size = encoded_size(options.format, n, weight.cols());
       std::vector<std::byte> codes = output.buffer(static_cast<size_t>(size.codes));
-      const auto bad =
-          rtn_encode(slab, options, codes.data(), scales.data() + before.block_scales, pool_);
+      std::byte* block_scales = scales.data() + before.block_scales;
+      const auto bad = options_.scale == ScaleChoice::kAmax
+                           ? rtn_encode(slab, options, codes.data(), block_scales, pool_)
+                           : search_encode(slab, search, codes.data(), block_scales, pool_);
       if (bad) weight.refuse(*bad);
       output.append(parts.front().spec.name, std::move(codes));
     });
@@ -276,7 +328,7 @@ class Application {
   ThreadPool& pool_;
   Progress* progress_ = nullptr;
   std::map<std::string, std::vector<const PlanEntry*>> groups_;  // with a global scale
-  std::map<std::string, float> amax_;
+  std::map<std::string, float> global_scales_;                   // by group
 };
 
 // Are all scales of a stored block FP8 module powers of two?

@@ -2,9 +2,10 @@
 //
 // Tensors are written in the order of the source; a quantized one becomes its dialect's parts at
 // the same place, a kept one is copied byte for byte. Formats with a global scale read the members
-// of a fused group once for their shared amax, just before the first of them is encoded. Memory is
-// bounded by a few row slabs plus the block scales of one tensor (1/32 of a BF16 tensor for NVFP4).
-// The output depends on nothing but source, plan and options: not on threads or slab size.
+// of a fused group once for their shared amax (and again where the global scale is searched), just
+// before the first of them is encoded. Memory is bounded by a few row slabs plus the block scales
+// of one tensor (1/32 of a BF16 tensor for NVFP4). The output depends on nothing but source, plan
+// and options: not on threads or slab size.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +16,7 @@
 
 #include "core/io/checkpoint.h"
 #include "core/io/dialect.h"
+#include "quant/method/scale_search.h"
 #include "quant/plan.h"
 
 namespace hone {
@@ -22,6 +24,10 @@ namespace hone {
 struct ApplyOptions {
   ScaleKind scale_kind = ScaleKind::kF32;     // block FP8
   std::map<std::string, float> input_scales;  // by module; quant/input_scale.h
+  ScaleChoice scale = ScaleChoice::kAmax;     // quant/method/scale_search.h
+  // Weights of a module's columns in the search, by module; modules without are searched
+  // unweighted.
+  std::map<std::string, std::vector<float>> column_weights;
   int64_t max_shard_bytes = 5'000'000'000;
   int64_t slab_bytes = int64_t{8} << 20;
 };

@@ -51,10 +51,10 @@ void encode_rows(const RowSlab& slab, const Nvfp4RowArgs& args, ThreadPool& pool
 
 }  // namespace
 
-float nvfp4_global_scale(float amax) {
+float nvfp4_global_scale(float amax, float range) {
   require(std::isfinite(amax) && amax >= 0.0F, "amax {} is not a finite magnitude", amax);
   if (amax == 0.0F) return 1.0F;
-  float g = std::max(amax / kNvfp4Range, kSmallestGlobal);
+  float g = std::max(amax / range, kSmallestGlobal);
   // Mantissas above sqrt(2) may miss by an ulp or two.
   while (!survives_inversion(g)) g = std::nextafter(g, INFINITY);
   return g;

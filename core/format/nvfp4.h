@@ -29,10 +29,14 @@ inline constexpr int64_t kNvfp4Block = 16;
 // Largest code times largest block scale.
 inline constexpr float kNvfp4Range = 2688.0F;
 
-// g for a tensor (or fused group) with this amax: the smallest float32 >= amax / 2688 that survives
-// being stored as its reciprocal: g == RN(1 / RN(1 / g)). At least 2^-126 (so that neither g nor
-// 1/g is subnormal or infinite); 1 for an all-zero tensor. amax must be finite (UsageError).
-float nvfp4_global_scale(float amax);
+// The same where a block may be scaled to end at 4 instead of 6 (Four-Over-Six): its scale is 1.5
+// times larger and still a code, since the largest amax gets scale 256.
+inline constexpr float kNvfp4FourOverSixRange = 1536.0F;
+
+// g for a tensor (or fused group) with this amax: the smallest float32 >= amax / range that
+// survives being stored as its reciprocal: g == RN(1 / RN(1 / g)). At least 2^-126 (so that neither
+// g nor 1/g is subnormal or infinite); 1 for an all-zero tensor. amax must be finite (UsageError).
+float nvfp4_global_scale(float amax, float range = kNvfp4Range);
 
 // The block scale code for a block with this amax under g.
 uint8_t nvfp4_block_scale(float block_amax, float g);

@@ -57,6 +57,11 @@ void QuantizeStep::visit(FieldVisitor& fields) {
   );
   fields.option("select", select, "rules, or auto: choose modules for --bits by measured KL");
   fields.option("bits", bits, "Stored bits per selectable weight, scales included (select auto)");
+  fields.option(
+      "scale",
+      scale,
+      "Block scales: amax, mse (searched, weighted by the inputs with --stats) or 4over6 (NVFP4)"
+  );
   fields.option("scale-kind", scale_kind, "Block FP8 scales: f32, or ue8m0 (powers of two)");
   fields.option("for", engine, "Refuse what this engine would: vllm, sglang, tensorrt-llm");
   fields.option("max-shard-gb", max_shard_gb, "Largest weight file, in 10^9 bytes");
@@ -77,6 +82,7 @@ QuantizeStep::Inputs QuantizeStep::open() const {
       max_shard_gb
   );
   parse_scale_kind(scale_kind);
+  const ScaleChoice choice = parse_scale_choice(scale);
 
   Inputs inputs;
   inputs.checkpoint = Checkpoint::open(model);
@@ -96,6 +102,11 @@ QuantizeStep::Inputs QuantizeStep::open() const {
   if (inputs.stats) request.stats = &*inputs.stats;
   request.engine = engine;
   inputs.plan = make_plan(request);
+  for (const PlanEntry& e : inputs.plan.entries) {
+    if (e.scheme == nullptr) continue;
+    const std::string_view reason = refuses(choice, e.scheme->format);
+    require(reason.empty(), "--scale {} with scheme {}: {}", scale, e.scheme->name, reason);
+  }
   if (needs_input_scales(inputs.plan)) {
     require(
         inputs.stats.has_value(),
@@ -125,6 +136,13 @@ StepOutcome QuantizeStep::run() {
   ApplyOptions options;
   options.scale_kind = parse_scale_kind(scale_kind);
   options.input_scales = inputs.input_scales;
+  options.scale = parse_scale_choice(scale);
+  if (inputs.stats && options.scale != ScaleChoice::kAmax) {
+    for (const auto& [module, measured] : inputs.stats->modules) {
+      std::vector<float> weights = column_weights(measured.input_mean_square);
+      if (!weights.empty()) options.column_weights.emplace(module, std::move(weights));
+    }
+  }
   options.max_shard_bytes = std::llround(max_shard_gb * 1e9);
   const auto writer = apply_plan(*inputs.checkpoint, inputs.plan, output, options);
   write_card(inputs, *writer);
@@ -145,6 +163,7 @@ std::string QuantizeStep::command() const {
   if (!scheme.empty()) text += " --scheme " + scheme;
   for (const std::string& rule : split_rules(rules)) text += " --rule " + quoted(rule);
   if (select == "auto") text += fmt::format(" --select auto --bits {}", bits);
+  if (scale != "amax") text += " --scale " + scale;
   if (scale_kind != "f32") text += " --scale-kind " + scale_kind;
   if (!stats.empty()) text += " --stats " + fs::path(stats).filename().string();
   return text;

@@ -20,6 +20,7 @@ struct QuantizeStep : Step {
   std::vector<std::string> rules;
   std::string select = "rules";
   double bits = 0;
+  std::string scale = "amax";
   std::string scale_kind = "f32";
   std::string engine;
   double max_shard_gb = 5;
