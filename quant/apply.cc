@@ -244,10 +244,10 @@ class Application {
         output.append(part.spec.name, std::move(scales));
         return;
       case DialectPart::Kind::kGlobalScale:
-        append_scalar(part.spec.name, global_scale, output);
+        append_scalar(part, global_scale, output);
         return;
       case DialectPart::Kind::kInputScale:
-        append_scalar(part.spec.name, input_scale(e), output);
+        append_scalar(part, input_scale(e), output);
         return;
     }
   }
@@ -264,10 +264,12 @@ class Application {
     return it->second;
   }
 
-  static void append_scalar(const std::string& name, float value, OrderedOutput& output) {
+  // `multiplier` is one that survives its reciprocal (nvfp4_global_scale).
+  static void append_scalar(const DialectPart& part, float multiplier, OrderedOutput& output) {
+    const float value = part.divisor ? 1.0F / multiplier : multiplier;
     std::vector<std::byte> bytes = output.buffer(sizeof value);
     std::ranges::copy(bytes_of(value), bytes.begin());
-    output.append(name, std::move(bytes));
+    output.append(part.spec.name, std::move(bytes));
   }
 
   void decode_to_bf16(const PlanEntry& e, OrderedOutput& output) {
@@ -364,10 +366,14 @@ void write_documents(
   set_power_of_two(source, plan, kind, modules.quantized);
   Json config = source.config();
   config.erase(kQuantization);
-  config[kQuantization] = dialect.quantization_config(modules.quantized, modules.unquantized);
+  // The source may have had it here; engines that find two believe either.
+  if (const auto text = config.find("text_config"); text != config.end() && text->is_object())
+    text->erase(kQuantization);
+  const QuantizedContents contents{modules.quantized, modules.unquantized};
+  config[kQuantization] = dialect.quantization_config(contents);
   writer.write_json("config.json", config);
   std::set<std::string> own = {"README.md", "hone.json", "hone.run.json", "config.json"};
-  for (const auto& [name, document] : dialect.extra_files(modules.quantized, modules.unquantized)) {
+  for (const auto& [name, document] : dialect.extra_files(contents)) {
     writer.write_json(name, document);
     own.insert(name);
   }

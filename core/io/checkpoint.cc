@@ -114,6 +114,15 @@ fs::path find_checkpoint(const std::string& model, const std::vector<fs::path>& 
   ));
 }
 
+const void* Checkpoint::derived_value(
+    std::type_index type, const std::function<std::shared_ptr<const void>()>& make
+) const {
+  const std::lock_guard lock(derived_mutex_);
+  std::shared_ptr<const void>& value = derived_[type];
+  if (value == nullptr) value = make();
+  return value.get();
+}
+
 std::shared_ptr<const Checkpoint> Checkpoint::open(const fs::path& folder) {
   std::shared_ptr<Checkpoint> checkpoint(new Checkpoint());
   checkpoint->folder_ = folder;

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include "core/io/safetensors.h"
@@ -53,14 +56,28 @@ class Checkpoint {
   // sha256 over config, side files, hf_quant_config.json and tensor bytes; stable under resharding
   // of equal tensors.
   [[nodiscard]] std::string content_hash() const;
+  // What a reader computes from this checkpoint once and uses often (a parsed config): made by the
+  // first call for this T, kept with the checkpoint. Safe from several threads; a `make` that
+  // throws leaves nothing behind.
+  template <typename T>
+  [[nodiscard]] const T& derived(const std::function<T(const Checkpoint&)>& make) const {
+    return *static_cast<const T*>(derived_value(typeid(T), [&]() -> std::shared_ptr<const void> {
+      return std::make_shared<const T>(make(*this));
+    }));
+  }
 
  private:
   Checkpoint() = default;
+  const void* derived_value(
+      std::type_index type, const std::function<std::shared_ptr<const void>()>& make
+  ) const;
   std::filesystem::path folder_;
   Json config_;
   std::vector<std::string> names_;
   std::map<std::string, std::shared_ptr<const SafetensorsFile>> shards_;
   std::map<std::string, std::string> where_;
+  mutable std::mutex derived_mutex_;
+  mutable std::map<std::type_index, std::shared_ptr<const void>> derived_;
 };
 
 // Write side: streams shards in the order of `specs` into a StagedFolder. close() completes the

@@ -3,16 +3,20 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/io/dialect_compressed_tensors.h"
 #include "core/io/dialect_fp8.h"
+#include "core/io/dialect_gpt_oss.h"
 #include "core/io/dialect_modelopt.h"
 #include "core/io/dialect_parts.h"
 
 namespace hone {
 
 std::span<const Dialect* const> dialects() {
-  static const ModelOptDialect modelopt;
   static const Fp8Dialect fp8;
-  static const std::array<const Dialect*, 2> all{&fp8, &modelopt};
+  static const CompressedTensorsDialect compressed_tensors;
+  static const ModelOptDialect modelopt;
+  static const GptOssDialect gpt_oss;
+  static const std::array<const Dialect*, 4> all{&fp8, &compressed_tensors, &modelopt, &gpt_oss};
   return all;
 }
 
@@ -29,16 +33,21 @@ const Dialect* detect_dialect(const Checkpoint& checkpoint) {
   for (const Dialect* dialect : dialects()) {
     if (dialect->matches(checkpoint)) return dialect;
   }
-  auto config = checkpoint.config().find("quantization_config");
-  if (config == checkpoint.config().end() || config->is_null()) return nullptr;
-  const Json found = config->is_object()
-                         ? Json{{"quant_method", text_field(*config, "quant_method")},
-                                {"quant_algo", text_field(*config, "quant_algo")}}
-                         : *config;
+  const Json* section = quantization_section(checkpoint);
+  Json found;
+  if (section != nullptr) {
+    found = {
+        {"quant_method", text_field(*section, "quant_method")},
+        {"quant_algo", text_field(*section, "quant_algo")}};
+  } else {
+    const auto config = checkpoint.config().find("quantization_config");
+    if (config == checkpoint.config().end() || config->is_null()) return nullptr;
+    found = *config;
+  }
   throw DataError(fmt::format(
-      "{}: quantization_config {} is not read by this version; known are quant_method fp8 with "
-      "weight_block_size [128, 128], and modelopt with quant_algo NVFP4 or W4A16_NVFP4",
-      (checkpoint.folder() / "config.json").string(),
+      "{}: quantization_config {} is not read by this version; known are quant_method fp8, "
+      "compressed-tensors, modelopt and mxfp4 (fp8 with a quant_algo mixes two of them)",
+      config_source(checkpoint),
       dump_json(found)
   ));
 }

@@ -32,13 +32,25 @@ struct DialectPart {
   enum class Kind { kCodes, kBlockScales, kGlobalScale, kInputScale };
   Kind kind = Kind::kCodes;
   TensorSpec spec;
+  // Scalars: stored as the reciprocal of the factor (GlobalScale::divisor).
+  bool divisor = false;
+};
+
+// Whose calibrated scales the checkpoint carries for the KV cache.
+enum class KvCacheFormat : uint8_t { kNone, kFp8, kNvfp4 };
+
+// What a config speaks of.
+struct QuantizedContents {
+  std::span<const QuantizedModule> quantized;
+  std::span<const std::string> unquantized;  // the linear modules left as they are, exact names
+  KvCacheFormat kv_cache = KvCacheFormat::kNone;
 };
 
 // Stateless; one instance each, listed in dialects().
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  // "fp8", "modelopt".
+  // "fp8", "compressed-tensors", "modelopt", "mxfp4".
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Can the dialect express this module? Otherwise the reason, for the user.
   [[nodiscard]] virtual std::optional<std::string> refuses(const QuantizedModule&) const = 0;
@@ -53,18 +65,18 @@ class Dialect {
   // scalars.
   [[nodiscard]] virtual QuantizedTensor read(const Checkpoint&, const std::string& module)
       const = 0;
+  // What the config says of the KV cache. Throws DataError for what no engine reads.
+  [[nodiscard]] virtual KvCacheFormat kv_cache(const Checkpoint&) const = 0;
 
   // ---- writing
   // Tensors of the module in the order they are written: codes first.
   [[nodiscard]] virtual std::vector<DialectPart> parts(const QuantizedModule&) const = 0;
-  // quantization_config for config.json. `unquantized` are the linear modules left as they are.
-  [[nodiscard]] virtual Json quantization_config(
-      std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
-  ) const = 0;
+  // quantization_config for config.json. Throws UsageError where the dialect cannot say it
+  // (refuses() tells it for single modules).
+  [[nodiscard]] virtual Json quantization_config(const QuantizedContents&) const = 0;
   // Further files (file name, document), for instance hf_quant_config.json.
-  [[nodiscard]] virtual std::vector<std::pair<std::string, Json>> extra_files(
-      std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
-  ) const = 0;
+  [[nodiscard]] virtual std::vector<std::pair<std::string, Json>>
+  extra_files(const QuantizedContents&) const = 0;
 };
 
 // All dialects, in the order in which they are tried.

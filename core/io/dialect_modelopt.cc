@@ -1,12 +1,12 @@
 #include "core/io/dialect_modelopt.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/format/nvfp4.h"
+#include "core/format/block_fp8.h"
+#include "core/io/dialect_modelopt_config.h"
 #include "core/io/dialect_parts.h"
+#include "core/io/dialect_scales.h"
 
 namespace hone {
 namespace {
@@ -15,138 +15,87 @@ constexpr std::string_view kWeight = ".weight";
 constexpr std::string_view kScale = ".weight_scale";
 constexpr std::string_view kGlobal = ".weight_scale_2";
 constexpr std::string_view kInput = ".input_scale";
-constexpr std::string_view kWeightOnly = "W4A16_NVFP4";
-constexpr const char* kConfigFile = "hf_quant_config.json";
 
-// quant_algo of hf_quant_config.json; "" without the file.
-std::string algo_of_file(const Checkpoint& checkpoint) {
-  const auto path = checkpoint.folder() / kConfigFile;
-  if (!std::filesystem::exists(path)) return "";
-  const Json document = read_json_file(path);
-  const auto found = document.is_object() ? document.find("quantization") : document.end();
-  require_data(
-      found != document.end() && found->is_object(),
-      "{}: \"quantization\" must be an object",
-      path.string()
-  );
-  return json_string_or(*found, "quant_algo", "", path.string());
+const ModelOptConfig& config_of(const Checkpoint& checkpoint) {
+  return checkpoint.derived<ModelOptConfig>(read_modelopt_config);
 }
 
-// The algorithm's name; "" when another dialect's config, or none, is there. Older checkpoints have
-// the separate file only.
-std::string quant_algo(const Checkpoint& checkpoint) {
-  const Json* config = quantization_section(checkpoint);
-  if (config == nullptr) return algo_of_file(checkpoint);
-  if (text_field(*config, "quant_method") != "modelopt") return "";
-  std::string algo = text_field(*config, "quant_algo");
-  const std::string other = algo_of_file(checkpoint);
+ModelOptScheme scheme_of(const Checkpoint& checkpoint, const std::string& module) {
+  const std::optional<ModelOptScheme> scheme = config_of(checkpoint).scheme_of(module);
   require_data(
-      other.empty() || other == algo,
-      "{}: config.json says quant_algo \"{}\", {} says \"{}\"; engines read either",
+      scheme.has_value(),
+      "{}: {} is stored quantized, but quantized_layers does not name it: engines would read it as "
+      "a "
+      "plain weight",
       checkpoint.folder().string(),
-      algo,
-      kConfigFile,
-      other
+      module
   );
-  return algo;
+  return *scheme;
 }
 
-float read_scalar(const Checkpoint& checkpoint, const std::string& name) {
-  const TensorView view = checkpoint.tensor(name);
-  const std::string where = in_folder(checkpoint, name);
-  require_data(
-      view.type == DType::kF32 && view.numel() == 1,
-      "{}: expected one F32, found {} {}",
-      where,
-      dtype_name(view.type),
-      view.shape.str()
-  );
-  float value = 0;
-  std::memcpy(&value, view.data, sizeof(value));
-  require_data(
-      std::isfinite(value) && value > 0, "{}: must be positive and finite, is {}", where, value
-  );
-  return value;
+// Block FP8 scales are [N/128, 1, K/128, 1] here.
+Shape block_shape(int64_t rows, int64_t cols) {
+  return {fp8_blocks(rows), 1, fp8_blocks(cols), 1};
 }
 
-std::string_view algo_of(std::span<const QuantizedModule> quantized) {
-  const bool weight_only =
-      !quantized.empty() && quantized.front().activation == ActivationRule::kNone;
-  for (const QuantizedModule& module : quantized) {
-    require(
-        (module.activation == ActivationRule::kNone) == weight_only,
-        "{}: the modelopt dialect cannot mix NVFP4 with and without quantized activations",
-        module.module
-    );
-  }
-  return weight_only ? kWeightOnly : "NVFP4";
-}
-
-// Never empty: SGLang refuses that. Where nothing is left out, a module that no engine quantizes
-// (or has) stands in.
-std::vector<std::string> excluded(
-    std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
+Tensor read_block_scales(
+    const Checkpoint& checkpoint, const std::string& name, const FormatLayout& layout
 ) {
-  std::vector<std::string> names(unquantized.begin(), unquantized.end());
-  if (!names.empty()) return names;
-  const bool head = std::ranges::any_of(quantized, [](const QuantizedModule& module) {
-    return module.module == "lm_head";
-  });
-  names.emplace_back(head ? "model.embed_tokens" : "lm_head");
-  return names;
-}
-
-Json producer() {
-  return {{"name", "modelopt"}, {"version", "0.29.0"}};
+  if (layout.block_scales == DType::kF8E4M3) return checkpoint.borrow(name);
+  if (layout.block_scales == DType::kF8E8M0) return read_e8m0_scales(checkpoint, name);
+  const Tensor scales = read_float_scales(checkpoint, name);
+  const Shape& wanted = layout.block_scales_shape;
+  const Shape& stored = scales.shape();
+  const bool same = stored == Shape{wanted.dim(0), 1, wanted.dim(1), 1} ||
+                    (wanted.dim(1) == 1 && stored == Shape{wanted.dim(0)});
+  return same ? reshaped(scales, wanted) : scales;
 }
 
 }  // namespace
 
 std::optional<std::string> ModelOptDialect::refuses(const QuantizedModule& module) const {
-  if (module.format != Format::kNvfp4) {
+  if (!modelopt_algo({module.format, module.activation})) {
     return fmt::format(
-        "the modelopt dialect is written for NVFP4 only, not {}", format_name(module.format)
+        "ModelOpt has no quant_algo for {} weights with {} activations",
+        format_name(module.format),
+        activation_rule_name(module.activation)
     );
   }
-  if (module.cols % kNvfp4Block != 0) {
-    return fmt::format("{} input features are no multiple of {}", module.cols, kNvfp4Block);
-  }
-  if (module.activation == ActivationRule::kFp8Group128) {
-    return "NVFP4 weights go with NVFP4 activations or none";
-  }
+  const int64_t multiple = format_layout(module.format, module.rows, module.cols).column_multiple;
+  if (module.cols % multiple != 0)
+    return fmt::format("{} input features are no multiple of {}", module.cols, multiple);
+  if (module.format == Format::kBlockFp8 &&
+      (module.rows % kFp8Block != 0 || module.cols % kFp8Block != 0))
+    return fmt::format(
+        "FP8_PB_WO needs whole blocks of 128x128, the matrix is [{}, {}]", module.rows, module.cols
+    );
   return std::nullopt;
 }
 
 bool ModelOptDialect::matches(const Checkpoint& checkpoint) const {
-  const std::string algo = quant_algo(checkpoint);
-  return algo == "NVFP4" || algo == kWeightOnly;
+  return has_modelopt_config(checkpoint);
 }
 
 std::vector<std::string> ModelOptDialect::modules(const Checkpoint& checkpoint) const {
   std::vector<std::string> modules;
-  const bool activations = quant_algo(checkpoint) != kWeightOnly;
-  const auto need = [&](const std::string& name, const std::string& because) {
-    require_data(
-        checkpoint.contains(name),
-        "{}: \"{}\" has no \"{}\"",
-        checkpoint.folder().string(),
-        because,
-        name
-    );
-  };
+  (void)config_of(checkpoint);
   for (const std::string& name : checkpoint.names()) {
     for (const std::string_view suffix : {kScale, kGlobal, kInput}) {
-      if (name.ends_with(suffix))
-        need(part_name(name.substr(0, name.size() - suffix.size()), kWeight), name);
+      if (!name.ends_with(suffix)) continue;
+      require_part(
+          checkpoint, name, part_name(name.substr(0, name.size() - suffix.size()), kWeight)
+      );
     }
     if (!name.ends_with(kWeight)) continue;
     const std::string module = name.substr(0, name.size() - kWeight.size());
-    const bool packed = checkpoint.tensor(name).type == DType::kU8;
-    const bool scaled = checkpoint.contains(part_name(module, kScale));
-    if (!packed && !scaled) continue;
-    need(part_name(module, kScale), name);
-    need(part_name(module, kGlobal), name);
-    if (activations) need(part_name(module, kInput), name);
+    const DType type = checkpoint.tensor(name).type;
+    const bool coded = type == DType::kU8 || type == DType::kF8E4M3;
+    if (!coded && !checkpoint.contains(part_name(module, kScale))) continue;
+    require_part(checkpoint, name, part_name(module, kScale));
+    const ModelOptScheme scheme = scheme_of(checkpoint, module);
+    if (scheme.format == Format::kNvfp4) require_part(checkpoint, name, part_name(module, kGlobal));
+    if (needs_input_scale(scheme.activation))
+      require_part(checkpoint, name, part_name(module, kInput));
     modules.push_back(module);
   }
   return modules;
@@ -154,76 +103,79 @@ std::vector<std::string> ModelOptDialect::modules(const Checkpoint& checkpoint) 
 
 QuantizedTensor ModelOptDialect::read(const Checkpoint& checkpoint, const std::string& module)
     const {
-  const std::string where = in_folder(checkpoint, module);
+  const ModelOptScheme scheme = scheme_of(checkpoint, module);
+  const bool packed = scheme.format == Format::kNvfp4;
   QuantizedTensor tensor;
-  tensor.format = Format::kNvfp4;
-  tensor.codes = checkpoint.borrow(part_name(module, kWeight));
-  tensor.block_scales = checkpoint.borrow(part_name(module, kScale));
-  require_data(
-      tensor.codes.shape().rank() == 2,
-      "{}: weight must have rank 2, has {}",
-      where,
-      tensor.codes.shape().str()
-  );
+  tensor.format = scheme.format;
+  tensor.activation = scheme.activation;
+  tensor.codes =
+      read_codes(checkpoint, part_name(module, kWeight), packed ? DType::kU8 : DType::kF8E4M3);
   tensor.rows = tensor.codes.shape().dim(0);
-  tensor.cols = tensor.codes.shape().dim(1) * 2;
-  tensor.global = {read_scalar(checkpoint, part_name(module, kGlobal)), false};
-  // W4A16 checkpoints may carry unused input scales.
-  const Json* config = quantization_section(checkpoint);
-  const std::string algo =
-      config != nullptr ? text_field(*config, "quant_algo") : algo_of_file(checkpoint);
-  if (algo != kWeightOnly) {
-    tensor.activation = ActivationRule::kNvfp4;
-    tensor.input_scale = GlobalScale{read_scalar(checkpoint, part_name(module, kInput)), false};
+  tensor.cols = tensor.codes.shape().dim(1) * (packed ? 2 : 1);
+  const FormatLayout layout = format_layout(tensor.format, tensor.rows, tensor.cols);
+  const std::string scale = part_name(module, kScale);
+  if (layout.has_block_scales()) {
+    tensor.block_scales = read_block_scales(checkpoint, scale, layout);
+  } else {
+    tensor.global = {read_scalar(checkpoint, scale), false};
   }
+  if (packed) tensor.global = {read_scalar(checkpoint, part_name(module, kGlobal)), false};
+  // Weight-only checkpoints may carry unused input scales.
+  if (needs_input_scale(tensor.activation))
+    tensor.input_scale = GlobalScale{read_scalar(checkpoint, part_name(module, kInput)), false};
+  const std::string where = in_folder(checkpoint, module);
   tensor.validate(where);
+  if (layout.has_block_scales() && layout.block_scales == DType::kF32)
+    check_float_scales(tensor, where);
   return tensor;
+}
+
+KvCacheFormat ModelOptDialect::kv_cache(const Checkpoint& checkpoint) const {
+  return config_of(checkpoint).kv_cache;
 }
 
 std::vector<DialectPart> ModelOptDialect::parts(const QuantizedModule& module) const {
   using Kind = DialectPart::Kind;
+  const std::string& name = module.module;
+  const FormatLayout layout = format_layout(module.format, module.rows, module.cols);
   std::vector<DialectPart> parts{
-      {Kind::kCodes,
-       {part_name(module.module, kWeight), DType::kU8, Shape{module.rows, module.cols / 2}}},
-      {Kind::kBlockScales,
-       {part_name(module.module, kScale),
-        DType::kF8E4M3,
-        Shape{module.rows, module.cols / kNvfp4Block}}},
-      {Kind::kGlobalScale, {part_name(module.module, kGlobal), DType::kF32, Shape{}}}};
-  if (module.activation == ActivationRule::kNvfp4) {
-    parts.push_back({Kind::kInputScale, {part_name(module.module, kInput), DType::kF32, Shape{}}});
+      {Kind::kCodes, {part_name(name, kWeight), layout.codes, layout.codes_shape}}};
+  DialectPart scale{
+      Kind::kBlockScales,
+      {part_name(name, kScale), layout.block_scales, layout.block_scales_shape}};
+  switch (module.format) {
+    case Format::kBlockFp8:
+      scale.spec.shape = block_shape(module.rows, module.cols);
+      break;
+    case Format::kFp8Channel:
+      scale.spec.shape = Shape{module.rows};
+      break;
+    case Format::kFp8Tensor:
+      scale = {Kind::kGlobalScale, {part_name(name, kScale), DType::kF32, Shape{}}};
+      break;
+    case Format::kMxfp4:
+    case Format::kMxfp8:
+      scale.spec.type = DType::kU8;
+      break;
+    case Format::kNvfp4:
+      break;
   }
+  parts.push_back(std::move(scale));
+  if (module.format == Format::kNvfp4)
+    parts.push_back({Kind::kGlobalScale, {part_name(name, kGlobal), DType::kF32, Shape{}}});
+  if (needs_input_scale(module.activation))
+    parts.push_back({Kind::kInputScale, {part_name(name, kInput), DType::kF32, Shape{}}});
   return parts;
 }
 
-Json ModelOptDialect::quantization_config(
-    std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
-) const {
-  const std::string_view algo = algo_of(quantized);
-  const Json arguments = {
-      {"dynamic", false}, {"num_bits", 4}, {"type", "float"}, {"group_size", kNvfp4Block}};
-  Json group = Json::object();
-  if (algo == "NVFP4") group["input_activations"] = arguments;
-  group["weights"] = arguments;
-  group["targets"] = {"Linear"};
-  Json config = Json::object();
-  config["config_groups"] = {{"group_0", group}};
-  config["ignore"] = excluded(quantized, unquantized);
-  config["quant_algo"] = algo;
-  config["producer"] = producer();
-  config["quant_method"] = "modelopt";
-  return config;
+Json ModelOptDialect::quantization_config(const QuantizedContents& contents) const {
+  return modelopt_section(contents);
 }
 
 std::vector<std::pair<std::string, Json>> ModelOptDialect::extra_files(
-    std::span<const QuantizedModule> quantized, std::span<const std::string> unquantized
+    const QuantizedContents& contents
 ) const {
-  Json quantization = Json::object();
-  quantization["quant_algo"] = algo_of(quantized);
-  quantization["kv_cache_quant_algo"] = nullptr;
-  quantization["group_size"] = kNvfp4Block;
-  quantization["exclude_modules"] = excluded(quantized, unquantized);
-  return {{kConfigFile, {{"producer", producer()}, {"quantization", quantization}}}};
+  return {{kModelOptConfigFile, modelopt_file(contents)}};
 }
 
 }  // namespace hone

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/base/error.h"
+
 namespace hone {
 
 std::string part_name(const std::string& module, std::string_view suffix) {
@@ -21,14 +23,36 @@ Tensor borrow_aligned(const Checkpoint& checkpoint, const std::string& name) {
 }
 
 const Json* quantization_section(const Checkpoint& checkpoint) {
-  const auto found = checkpoint.config().find("quantization_config");
-  if (found == checkpoint.config().end() || !found->is_object()) return nullptr;
-  return &*found;
+  const Json& config = checkpoint.config();
+  const auto section_of = [](const Json& object) -> const Json* {
+    const auto found = object.find("quantization_config");
+    return found != object.end() && found->is_object() ? &*found : nullptr;
+  };
+  if (!config.is_object()) return nullptr;
+  if (const Json* section = section_of(config)) return section;
+  const auto text = config.find("text_config");
+  return text != config.end() && text->is_object() ? section_of(*text) : nullptr;
+}
+
+std::string config_source(const Checkpoint& checkpoint) {
+  return (checkpoint.folder() / "config.json").string();
 }
 
 std::string text_field(const Json& object, std::string_view key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+void require_part(
+    const Checkpoint& checkpoint, const std::string& present, const std::string& missing
+) {
+  require_data(
+      checkpoint.contains(missing),
+      "{}: \"{}\" has no \"{}\"",
+      checkpoint.folder().string(),
+      present,
+      missing
+  );
 }
 
 }  // namespace hone

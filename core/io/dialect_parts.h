@@ -17,10 +17,19 @@ std::string in_folder(const Checkpoint& checkpoint, const std::string& what);
 // files need not align their tensors).
 Tensor borrow_aligned(const Checkpoint& checkpoint, const std::string& name);
 
-// config.json's quantization_config as an object, or nullptr when there is none.
+// config.json's quantization_config as an object, or nullptr when there is none. Models with a
+// vision part may have it in text_config.
 const Json* quantization_section(const Checkpoint& checkpoint);
+
+// "<folder>/config.json", where errors about that section point.
+std::string config_source(const Checkpoint& checkpoint);
 
 // A string field of `object`, "" when it is absent or no string.
 std::string text_field(const Json& object, std::string_view key);
+
+// Throws DataError: `present` has no `missing`.
+void require_part(
+    const Checkpoint& checkpoint, const std::string& present, const std::string& missing
+);
 
 }  // namespace hone

@@ -52,15 +52,15 @@ TEST(Fp8DialectTest, TheConfigIsWhatEnginesRead) {
       .module = "m", .activation = ActivationRule::kFp8Group128, .rows = 1, .cols = 1};
   const std::vector<std::string> left = {"lm_head", "model.layers.0.mlp.gate"};
   EXPECT_EQ(
-      dialect.quantization_config(std::span(&module, 1), left),
+      dialect.quantization_config({std::span(&module, 1), left}),
       Json::parse(R"({"quant_method":"fp8","fmt":"e4m3","activation_scheme":"dynamic",
                             "weight_block_size":[128,128],
                             "modules_to_not_convert":["lm_head","model.layers.0.mlp.gate"],
                             "ignored_layers":["lm_head","model.layers.0.mlp.gate"]})")
   );
   module.power_of_two_scales = true;
-  EXPECT_EQ(dialect.quantization_config(std::span(&module, 1), left)["scale_fmt"], "ue8m0");
-  EXPECT_TRUE(dialect.extra_files(std::span(&module, 1), left).empty());
+  EXPECT_EQ(dialect.quantization_config({std::span(&module, 1), left})["scale_fmt"], "ue8m0");
+  EXPECT_TRUE(dialect.extra_files({std::span(&module, 1), left}).empty());
 }
 
 TEST(Fp8DialectTest, RefusesWhatItCannotSay) {
@@ -94,6 +94,73 @@ TEST(Fp8DialectTest, MissingPartsAreNamed) {
   const auto bytes =
       checkpoint_of(folder / "3", {{"x.weight", Tensor(DType::kU8, {2, 2})}}, kConfig);
   EXPECT_TRUE(dialect.modules(*bytes).empty());
+}
+
+TEST(Fp8DialectTest, OneScalePerTensorWithoutABlockSize) {
+  TempFolder folder;
+  Tensor scale(DType::kF32, {});
+  scale.as<float>()[0] = 0.25F;
+  const std::map<std::string, Tensor> tensors = {
+      {"x.weight", Tensor(DType::kF8E4M3, {3, 5})},
+      {"x.weight_scale", scale},
+      {"x.input_scale", scale.clone()}};
+  const Json fixed = {{"quant_method", "fp8"}, {"activation_scheme", "static"}};
+  const auto checkpoint = checkpoint_of(folder / "1", tensors, fixed);
+  const Dialect* dialect = detect_dialect(*checkpoint);
+  ASSERT_NE(dialect, nullptr);
+  EXPECT_EQ(dialect->modules(*checkpoint), std::vector<std::string>{"x"});
+  const QuantizedTensor read = dialect->read(*checkpoint, "x");
+  EXPECT_EQ(read.format, Format::kFp8Tensor);
+  EXPECT_EQ(read.activation, ActivationRule::kFp8Tensor);
+  EXPECT_EQ(read.global.multiplier(), 0.25F);
+  std::map<std::string, Tensor> without = tensors;
+  without.erase("x.input_scale");
+  const auto lone = checkpoint_of(folder / "2", without, fixed);
+  EXPECT_THAT(
+      message_of<DataError>([&] { (void)dialect->modules(*lone); }),
+      HasSubstr("has no \"x.input_scale\"")
+  );
+  const auto dynamic = checkpoint_of(folder / "3", without, {{"quant_method", "fp8"}});
+  EXPECT_EQ(dialect->read(*dynamic, "x").activation, ActivationRule::kFp8Token);
+}
+
+TEST(Fp8DialectTest, OneFolderHoldsOneScheme) {
+  const std::vector<QuantizedModule> mixed = {
+      {.module = "a", .activation = ActivationRule::kFp8Group128, .rows = 1, .cols = 1},
+      {.module = "b",
+       .format = Format::kFp8Tensor,
+       .activation = ActivationRule::kFp8Token,
+       .rows = 1,
+       .cols = 1}};
+  EXPECT_THAT(
+      message_of<UsageError>([&] {
+        (void)Fp8Dialect().quantization_config({mixed, {}});
+      }),
+      AllOf(HasSubstr("a is fp8-block"), HasSubstr("b is fp8-tensor"))
+  );
+  const Json config = Fp8Dialect().quantization_config({std::span(mixed).subspan(1), {}});
+  EXPECT_FALSE(config.contains("weight_block_size"));
+  EXPECT_EQ(config["activation_scheme"], "dynamic");
+}
+
+TEST(Fp8DialectTest, RealVariantsOfTheConfig) {
+  TempFolder folder;
+  const std::map<std::string, Tensor> tensors = {{"x", Tensor(DType::kU8, {1})}};
+  // MiniMax-M2 spells the type out; Step-3.7 leaves it out; DeepSeek-V3.2 has power-of-two scales.
+  for (const Json& extra :
+       {Json{{"fmt", "float8_e4m3fn"}}, Json::object(), Json{{"scale_fmt", "ue8m0"}}}) {
+    Json config = kConfig;
+    config.update(extra);
+    const auto checkpoint = checkpoint_of(folder.path(), tensors, config);
+    EXPECT_TRUE(detect_dialect(*checkpoint)->modules(*checkpoint).empty());
+  }
+  const Json bad[] = {{{"fmt", "e5m2"}}, {{"activation_scheme", "static"}}};
+  for (const Json& extra : bad) {
+    Json config = kConfig;
+    config.update(extra);
+    const auto checkpoint = checkpoint_of(folder.path(), tensors, config);
+    EXPECT_THROW((void)Fp8Dialect().modules(*checkpoint), DataError) << dump_json(extra);
+  }
 }
 
 TEST(Fp8DialectTest, OtherBlockSizesAreRefused) {

@@ -60,7 +60,7 @@ TEST(ModelOptDialectTest, TheConfigsAreWhatEnginesRead) {
       .rows = 2,
       .cols = 32};
   const std::vector<std::string> left = {"lm_head", "model.layers.0.mlp.gate"};
-  Json config = dialect.quantization_config(std::span(&module, 1), left);
+  Json config = dialect.quantization_config({std::span(&module, 1), left});
   EXPECT_EQ(config["producer"]["name"], "modelopt");
   config.erase("producer");
   EXPECT_EQ(
@@ -73,7 +73,7 @@ TEST(ModelOptDialectTest, TheConfigsAreWhatEnginesRead) {
     "ignore":["lm_head","model.layers.0.mlp.gate"],"quant_algo":"NVFP4","quant_method":"modelopt"})"
       )
   );
-  const auto files = dialect.extra_files(std::span(&module, 1), left);
+  const auto files = dialect.extra_files({std::span(&module, 1), left});
   ASSERT_EQ(files.size(), 1U);
   EXPECT_EQ(files[0].first, "hf_quant_config.json");
   EXPECT_EQ(
@@ -83,7 +83,7 @@ TEST(ModelOptDialectTest, TheConfigsAreWhatEnginesRead) {
       )
   );
   module.activation = ActivationRule::kNone;
-  config = dialect.quantization_config(std::span(&module, 1), left);
+  config = dialect.quantization_config({std::span(&module, 1), left});
   EXPECT_EQ(config["quant_algo"], "W4A16_NVFP4");
   EXPECT_FALSE(config["config_groups"]["group_0"].contains("input_activations"));
 }
@@ -92,11 +92,11 @@ TEST(ModelOptDialectTest, TheExclusionListIsNeverEmpty) {
   const ModelOptDialect dialect;
   QuantizedModule module{.module = "m", .format = Format::kNvfp4, .rows = 2, .cols = 32};
   EXPECT_THAT(
-      dialect.quantization_config(std::span(&module, 1), {})["ignore"], ElementsAre("lm_head")
+      dialect.quantization_config({std::span(&module, 1), {}})["ignore"], ElementsAre("lm_head")
   );
   module.module = "lm_head";
   EXPECT_THAT(
-      dialect.extra_files(std::span(&module, 1), {})[0].second["quantization"]["exclude_modules"],
+      dialect.extra_files({std::span(&module, 1), {}})[0].second["quantization"]["exclude_modules"],
       ElementsAre("model.embed_tokens")
   );
 }
@@ -117,10 +117,75 @@ TEST(ModelOptDialectTest, RefusesWhatItCannotSay) {
   EXPECT_TRUE(dialect.refuses(module));
   module.format = Format::kBlockFp8;
   EXPECT_TRUE(dialect.refuses(module));
-  const std::vector<QuantizedModule> mixed = {
-      {.module = "a", .format = Format::kNvfp4, .activation = ActivationRule::kNvfp4},
-      {.module = "b", .format = Format::kNvfp4, .activation = ActivationRule::kNone}};
-  EXPECT_THROW((void)dialect.quantization_config(mixed, {}), UsageError);
+  EXPECT_THROW((void)dialect.quantization_config({std::span(&module, 1), {}}), UsageError);
+  EXPECT_THROW((void)dialect.extra_files({}), UsageError);
+  module.activation = ActivationRule::kNone;
+  EXPECT_THAT(*dialect.refuses(module), HasSubstr("whole blocks of 128x128"));
+  module.rows = module.cols = 128;
+  EXPECT_FALSE(dialect.refuses(module));
+}
+
+TEST(ModelOptDialectTest, NamesAndShapesOfTheFp8Algorithms) {
+  const auto scale_of = [](Format format, ActivationRule activation) {
+    const QuantizedModule module{
+        .module = "m", .format = format, .activation = activation, .rows = 256, .cols = 128};
+    const std::vector<DialectPart> parts = ModelOptDialect().parts(module);
+    EXPECT_EQ(parts.at(0).spec.name, "m.weight");
+    EXPECT_EQ(parts.at(0).spec.type, DType::kF8E4M3);
+    EXPECT_EQ(parts.at(1).spec.name, "m.weight_scale");
+    EXPECT_EQ(parts.size(), format == Format::kFp8Tensor ? 3U : 2U);
+    return std::string(dtype_name(parts.at(1).spec.type)) + " " + parts.at(1).spec.shape.str();
+  };
+  EXPECT_EQ(scale_of(Format::kFp8Tensor, ActivationRule::kFp8Tensor), "F32 []");
+  EXPECT_EQ(scale_of(Format::kFp8Channel, ActivationRule::kFp8Token), "F32 [256]");
+  EXPECT_EQ(scale_of(Format::kBlockFp8, ActivationRule::kNone), "F32 [2, 1, 1, 1]");
+  EXPECT_EQ(scale_of(Format::kMxfp8, ActivationRule::kMxfp8), "U8 [256, 4]");
+}
+
+TEST(ModelOptDialectTest, MixedFoldersNameEveryModule) {
+  TempFolder folder;
+  const std::vector<NamedModule> modules = {
+      encoded("a", Format::kNvfp4, ActivationRule::kNvfp4, 8, 64),
+      encoded("b", Format::kFp8Tensor, ActivationRule::kFp8Tensor, 8, 64),
+      encoded("c", Format::kNvfp4, ActivationRule::kNone, 8, 64)};
+  const ModelOptDialect dialect;
+  write_with(dialect, folder.path(), modules, {"lm_head"}, KvCacheFormat::kFp8);
+  const auto checkpoint = Checkpoint::open(folder.path());
+  const Json file = read_json_file(folder / "hf_quant_config.json");
+  EXPECT_EQ(
+      file["quantization"],
+      Json::parse(R"({"quant_algo":"MIXED_PRECISION","kv_cache_quant_algo":"FP8",
+        "exclude_modules":["lm_head"],"quantized_layers":{
+          "a":{"quant_algo":"NVFP4","group_size":16},
+          "b":{"quant_algo":"FP8"},
+          "c":{"quant_algo":"W4A16_NVFP4","group_size":16}}})")
+  );
+  const Json& section = checkpoint->config().at("quantization_config");
+  EXPECT_EQ(section["quantized_layers"], file["quantization"]["quantized_layers"]);
+  EXPECT_EQ(section["config_groups"]["group_1"]["targets"], Json::array({"b"}));
+  EXPECT_EQ(
+      section["kv_cache_scheme"], Json::parse(R"({"dynamic":false,"num_bits":8,"type":"float"})")
+  );
+  EXPECT_EQ(dialect.kv_cache(*checkpoint), KvCacheFormat::kFp8);
+  EXPECT_THAT(dialect.modules(*checkpoint), ElementsAre("a", "b", "c"));
+  for (const NamedModule& module : modules) {
+    const QuantizedTensor read = dialect.read(*checkpoint, module.name);
+    EXPECT_EQ(read.format, module.tensor.format);
+    EXPECT_EQ(read.activation, module.tensor.activation);
+    EXPECT_EQ(read.global.value, module.tensor.global.value);
+  }
+}
+
+TEST(ModelOptDialectTest, KvCachesAreCarried) {
+  for (const KvCacheFormat format : {KvCacheFormat::kFp8, KvCacheFormat::kNvfp4}) {
+    TempFolder folder;
+    const NamedModule module = encoded("a", Format::kNvfp4, ActivationRule::kNone, 8, 64);
+    write_with(ModelOptDialect(), folder.path(), {module}, {"lm_head"}, format);
+    EXPECT_EQ(ModelOptDialect().kv_cache(*Checkpoint::open(folder.path())), format);
+    // The section alone says it too.
+    std::filesystem::remove(folder / "hf_quant_config.json");
+    EXPECT_EQ(ModelOptDialect().kv_cache(*Checkpoint::open(folder.path())), format);
+  }
 }
 
 class ModelOptParts : public testing::Test {
@@ -201,14 +266,71 @@ TEST_F(ModelOptParts, TheSeparateFileCountsAndMustNotContradict) {
   EXPECT_EQ(complaint(Json()), "");
   const auto old = Checkpoint::open(folder_.path());
   EXPECT_EQ(detect_dialect(*old)->name(), "modelopt");
-  const auto both = checkpoint_of(folder_.path(), tensors_, kWeightOnlyConfig);
   EXPECT_THAT(
-      message_of<DataError>([&] { (void)detect_dialect(*both); }),
+      complaint(kWeightOnlyConfig),
       AllOf(HasSubstr("W4A16_NVFP4"), HasSubstr("hf_quant_config.json says \"NVFP4\""))
   );
   write_bytes(folder_ / "hf_quant_config.json", "[]");
+  EXPECT_THAT(complaint(), HasSubstr("hf_quant_config.json"));
+}
+
+TEST_F(ModelOptParts, UnknownAlgorithmsAreNamed) {
   EXPECT_THAT(
-      message_of<DataError>([&] { (void)detect_dialect(*both); }), HasSubstr("hf_quant_config.json")
+      complaint({{"quant_method", "modelopt"}, {"quant_algo", "W4A8_AWQ"}}),
+      AllOf(HasSubstr("W4A8_AWQ"), HasSubstr("NVFP4, W4A16_NVFP4"))
+  );
+  EXPECT_THAT(
+      complaint({{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"group_size", 32}}),
+      HasSubstr("group_size 32")
+  );
+  EXPECT_THAT(
+      complaint({{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"kv_cache_scheme", "INT8"}}
+      ),
+      HasSubstr("kv_cache_scheme \"INT8\"")
+  );
+}
+
+// The 32B model of Qwen, exported by version 0.31: no quant_method, an abbreviated KV scheme.
+TEST_F(ModelOptParts, OldSectionsHaveNoMethod) {
+  tensors_ = {
+      {"x.weight", Tensor(DType::kF8E4M3, {3, 16})},
+      {"x.weight_scale", scale_.clone()},
+      {"x.input_scale", scale_.clone()}};
+  const Json config = {
+      {"quant_algo", "FP8"},
+      {"kv_cache_scheme", "FP8"},
+      {"ignore", Json::array({"lm_head"})},
+      {"producer", {{"name", "modelopt"}, {"version", "0.31.0"}}}};
+  EXPECT_EQ(complaint(config), "");
+  const auto checkpoint = Checkpoint::open(folder_.path());
+  EXPECT_EQ(detect_dialect(*checkpoint)->name(), "modelopt");
+  EXPECT_EQ(ModelOptDialect().kv_cache(*checkpoint), KvCacheFormat::kFp8);
+  const QuantizedTensor read = ModelOptDialect().read(*checkpoint, "x");
+  EXPECT_EQ(read.format, Format::kFp8Tensor);
+  EXPECT_EQ(read.activation, ActivationRule::kFp8Tensor);
+  EXPECT_EQ(read.global.value, 0.5F);
+}
+
+// Fused experts are one entry of quantized_layers; their tensors are one per expert.
+TEST_F(ModelOptParts, EntriesCountForWhatStandsBelowThem) {
+  const auto mixed = [](const char* name) {
+    return Json{
+        {"quant_method", "modelopt"},
+        {"quant_algo", "MIXED_PRECISION"},
+        {"quantized_layers", {{name, {{"quant_algo", "NVFP4"}, {"group_size", 16}}}}}};
+  };
+  std::map<std::string, Tensor> experts;
+  for (const auto& [name, tensor] : tensors_)
+    experts["mlp.experts.3.up_proj" + name.substr(1)] = tensor;
+  tensors_ = experts;
+  EXPECT_EQ(complaint(mixed("mlp.experts")), "");
+  EXPECT_THAT(
+      complaint(mixed("mlp.expert")),
+      AllOf(HasSubstr("mlp.experts.3.up_proj"), HasSubstr("quantized_layers does not name it"))
+  );
+  EXPECT_THAT(
+      complaint({{"quant_method", "modelopt"}, {"quant_algo", "MIXED_PRECISION"}}),
+      HasSubstr("without quantized_layers")
   );
 }
 

@@ -1,16 +1,22 @@
 // Small quantized checkpoints: written through a dialect, or tensor by tensor for broken ones.
 #pragma once
 
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/threads.h"
 #include "core/format/block_fp8.h"
+#include "core/format/fp8_scaled.h"
+#include "core/format/mx.h"
 #include "core/format/nvfp4.h"
 #include "core/io/checkpoint.h"
 #include "core/io/dialect.h"
+#include "core/io/dialect_compressed_tensors.h"
 #include "core/io/dialect_fp8.h"
+#include "core/io/dialect_gpt_oss.h"
 #include "core/io/dialect_modelopt.h"
 #include "tests/core/io/temp_folder.h"
 
@@ -38,11 +44,44 @@ inline Tensor ramp(int64_t rows, int64_t cols) {
   return matrix;
 }
 
+// A ramp in any format, with an input scale where the activations need one.
+inline NamedModule encoded(
+    const std::string& name, Format format, ActivationRule activation, int64_t rows, int64_t cols
+) {
+  ThreadPool pool(1);
+  const Tensor matrix = ramp(rows, cols);
+  const float amax = slab_amax(RowSlab::of(matrix.view()), pool).amax;
+  NamedModule module{name, {}};
+  switch (format) {
+    case Format::kBlockFp8:
+      module.tensor = quantize_block_fp8(matrix.view(), {}, name, pool);
+      break;
+    case Format::kNvfp4:
+      module.tensor = quantize_nvfp4(matrix.view(), nvfp4_global_scale(amax), name, pool);
+      break;
+    case Format::kFp8Channel:
+      module.tensor = quantize_fp8_channel(matrix.view(), name, pool);
+      break;
+    case Format::kFp8Tensor:
+      module.tensor = quantize_fp8_tensor(matrix.view(), fp8_scale(amax), name, pool);
+      break;
+    case Format::kMxfp4:
+    case Format::kMxfp8:
+      module.tensor = quantize_mx(matrix.view(), {format, MxScaleRule::kFloor}, name, pool);
+      break;
+  }
+  module.tensor.activation = activation;
+  if (needs_input_scale(activation))
+    module.tensor.input_scale = GlobalScale{nvfp4_global_scale(37.0F), false};
+  return module;
+}
+
 inline void write_with(
     const Dialect& dialect,
     const std::filesystem::path& folder,
     const std::vector<NamedModule>& modules,
-    const std::vector<std::string>& unquantized
+    const std::vector<std::string>& unquantized,
+    KvCacheFormat kv_cache = KvCacheFormat::kNone
 ) {
   std::vector<QuantizedModule> descriptions;
   std::map<std::string, Tensor> tensors;
@@ -55,13 +94,19 @@ inline void write_with(
           bytes = module.tensor.codes;
           break;
         case DialectPart::Kind::kBlockScales:
-          bytes = module.tensor.block_scales;
+          std::memcpy(
+              bytes.bytes(),
+              module.tensor.block_scales.view().data,
+              static_cast<size_t>(bytes.nbytes())
+          );
           break;
         case DialectPart::Kind::kGlobalScale:
-          bytes.as<float>()[0] = module.tensor.global.value;
+          bytes.as<float>()[0] =
+              part.divisor ? module.tensor.global.reciprocal() : module.tensor.global.multiplier();
           break;
         case DialectPart::Kind::kInputScale:
-          bytes.as<float>()[0] = module.tensor.input_scale->value;
+          bytes.as<float>()[0] = part.divisor ? module.tensor.input_scale->reciprocal()
+                                              : module.tensor.input_scale->multiplier();
           break;
       }
       tensors[part.spec.name] = bytes;
@@ -71,9 +116,10 @@ inline void write_with(
   write_safetensors(folder / "model.safetensors", tensors);
   Json config = Json::object();
   config["model_type"] = "toy";
-  config["quantization_config"] = dialect.quantization_config(descriptions, unquantized);
+  config["quantization_config"] =
+      dialect.quantization_config({descriptions, unquantized, kv_cache});
   write_json_file(folder / "config.json", config);
-  for (const auto& [name, document] : dialect.extra_files(descriptions, unquantized)) {
+  for (const auto& [name, document] : dialect.extra_files({descriptions, unquantized, kv_cache})) {
     write_json_file(folder / name, document);
   }
 }
