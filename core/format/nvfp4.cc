@@ -89,6 +89,7 @@ void nvfp4_decode(const Nvfp4Rows& source, float* out) {
         source.scales + r * (source.cols / kNvfp4Block),
         source.cols,
         source.g,
+        source.divisor,
         out + r * source.cols
     );
   }

@@ -1,11 +1,11 @@
 // NVFP4: E2M1 codes, an E4M3 scale for each 16 elements of a row, one float32 scale g per tensor.
 //
-//   s[i, b] = e4m3(scale[i, b]) * g                             (one rounding, to float32)
+//   s[i, b] = e4m3(scale[i, b]) * g, or / g for a divisor       (one rounding, to float32)
 //   W[i, j] ~ e2m1(code[i, j]) * s[i, j / 16]                   (one rounding, to float32)
 //
 // W: [rows, cols], cols a multiple of 16; codes: U8 [rows, cols / 2], even column in the low
 // nibble; scales: F8_E4M3 [rows, cols / 16], row-major (not swizzled). g is a multiplier
-// (ModelOpt's weight_scale_2); dialects that store the divisor invert it.
+// (ModelOpt's weight_scale_2) or a divisor (compressed-tensors' weight_global_scale).
 //
 // Encoder, in float32 arithmetic of one rounding per operation:
 //   g     = nvfp4_global_scale(amax of the tensor, or of its fused group)
@@ -59,6 +59,7 @@ struct Nvfp4Rows {
   float g = 1.0F;
   int64_t rows = 0;
   int64_t cols = 0;
+  bool divisor = false;  // g divides
 };
 void nvfp4_decode(const Nvfp4Rows& source, float* out);
 

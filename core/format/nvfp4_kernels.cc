@@ -62,14 +62,17 @@ void encode_row(const Nvfp4RowArgs& row) {
   with_loader(row.type, [&row](auto loader) { encode_each<decltype(loader)>(row); });
 }
 
-void decode_row(const uint8_t* codes, const uint8_t* scales, int64_t n, float g, float* out) {
+void decode_row(
+    const uint8_t* codes, const uint8_t* scales, int64_t n, float g, bool divisor, float* out
+) {
   const int64_t total = n / kBlock;
   alignas(64) float scale[kLanes];
   uint8_t bytes[kLanes] = {};
   for (int64_t block0 = 0; block0 < total; block0 += kLanes) {
     const int64_t blocks = total - block0 < kLanes ? total - block0 : kLanes;
     std::memcpy(bytes, scales + block0, static_cast<size_t>(blocks));
-    store(scale, load_e4m3(bytes) * set1(g));
+    const f32x16 block = load_e4m3(bytes);
+    store(scale, divisor ? block / set1(g) : block * set1(g));
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t at = (block0 + b) * kBlock;
       store(out + at, load_e2m1(codes + at / 2) * set1(scale[b]));

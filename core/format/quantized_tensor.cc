@@ -202,9 +202,10 @@ void dequantize_rows(const QuantizedTensor& tensor, int64_t row0, int64_t n, flo
       return;
     }
     case Format::kNvfp4: {
-      const float g = tensor.global.multiplier();
+      const GlobalScale& g = tensor.global;
       codes += row0 * (cols / 2);
-      nvfp4_decode({codes, scales + row0 * (cols / kNvfp4Block), g, n, cols}, out);
+      scales += row0 * (cols / kNvfp4Block);
+      nvfp4_decode({codes, scales, g.value, n, cols, g.divisor}, out);
       return;
     }
     case Format::kFp8Channel: {

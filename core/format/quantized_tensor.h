@@ -50,6 +50,10 @@ struct GlobalScale {
   bool divisor = false;
   // The factor codes are multiplied by.
   [[nodiscard]] float multiplier() const { return divisor ? 1.0F / value : value; }
+  // The scale of a block under this one, rounded once.
+  [[nodiscard]] float applied_to(float block) const {
+    return divisor ? block / value : block * value;
+  }
   // 1 / multiplier(), without a second rounding where the stored value is the divisor.
   [[nodiscard]] float reciprocal() const { return divisor ? value : 1.0F / value; }
 };
@@ -72,7 +76,7 @@ FormatLayout format_layout(Format format, int64_t rows, int64_t cols);
 //   kBlockFp8:   codes F8E4M3 [rows, cols]; block_scales F32 [cdiv(rows,128), cdiv(cols,128)],
 //                W ~ e4m3(code) * scale
 //   kNvfp4:      codes U8 [rows, cols/2], even column in the low nibble; block_scales F8E4M3
-//                [rows, cols/16], not swizzled; W ~ e2m1(code) * e4m3(scale) * global.multiplier()
+//                [rows, cols/16], not swizzled; W ~ e2m1(code) * global.applied_to(e4m3(scale))
 //   kFp8Channel: codes F8E4M3 [rows, cols]; block_scales F32 [rows, 1], W ~ e4m3(code) * scale
 //   kFp8Tensor:  codes F8E4M3 [rows, cols]; no block_scales, W ~ e4m3(code) * global.multiplier()
 //   kMxfp4:      codes U8 [rows, cols/2] as kNvfp4; block_scales F8E8M0 [rows, cols/32],

@@ -40,10 +40,10 @@ WeightFormat dense_format(DType type) {
 
 // See cpu::MatmulCall::products; rounded as dequantize_rows() does, the scale first.
 using Products = std::array<float, 256 * 16>;
-void fill_products(float global, Products& products) {
+void fill_products(const GlobalScale& global, Products& products) {
   for (size_t scale = 0; scale < 256; ++scale) {
     for (size_t code = 0; code < 16; ++code) {
-      products[scale * 16 + code] = kE2m1Values[code] * (kE4m3Values[scale] * global);
+      products[scale * 16 + code] = kE2m1Values[code] * global.applied_to(kE4m3Values[scale]);
     }
   }
 }
@@ -230,7 +230,7 @@ void matmul(const LinearWeight& weight, std::span<const float> x, std::span<floa
   if (const QuantizedTensor* quantized = weight.quantized_tensor()) {
     call.codes = raw(quantized->codes);
     if (quantized->format == Format::kNvfp4) {
-      fill_products(quantized->global.multiplier(), products);
+      fill_products(quantized->global, products);
       call.group_scales = raw(quantized->block_scales);
       call.products = products.data();
     } else {

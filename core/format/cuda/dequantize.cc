@@ -35,7 +35,7 @@ void cuda_nvfp4_decode(
       source.cols
   );
   const int64_t blocks = source.rows * (source.cols / kNvfp4Block);
-  const FlatNvfp4 flat{source.codes, source.scales, source.g, blocks};
+  const FlatNvfp4 flat{source.codes, source.scales, source.g, source.divisor, blocks};
   launch_nvfp4_decode(flat, decoded_type(out_type), out, stream.handle());
   cuda_check_launch("launch of the NVFP4 decoder");
 }

@@ -80,7 +80,8 @@ template <typename Out>
 __global__ void nvfp4_kernel(FlatNvfp4 source, Out* out) {
   const int64_t stride = int64_t{gridDim.x} * kThreads;
   for (int64_t b = int64_t{blockIdx.x} * kThreads + threadIdx.x; b < source.blocks; b += stride) {
-    const float scale = e4m3_decode(source.scales[b]) * source.g;
+    const float block = e4m3_decode(source.scales[b]);
+    const float scale = source.divisor ? __fdiv_rn(block, source.g) : block * source.g;
     const uint8_t* codes = source.codes + b * (kRun / 2);
     float values[kRun];
     for (int i = 0; i < kRun; ++i) values[i] = e2m1_decode(fp4_get(codes, i)) * scale;

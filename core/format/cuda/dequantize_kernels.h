@@ -21,6 +21,7 @@ struct FlatNvfp4 {
   const uint8_t* codes;
   const uint8_t* scales;
   float g;
+  bool divisor;
   int64_t blocks;  // of 16 elements, all rows together
 };
 
