@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/format/load.h"
+#include "core/json/equal.h"
 #include "tests/core/io/quantized_checkpoint.h"
 
 namespace hone {
@@ -142,6 +143,39 @@ TEST(CompressedTensorsTest, TheConfigOfOneScheme) {
     "kv_cache_scheme":{"num_bits":8,"type":"float","symmetric":true,"strategy":"tensor",
                        "group_size":null,"dynamic":false}})"));
   EXPECT_TRUE(dialect.extra_files({std::span(&module, 1), left}).empty());
+}
+
+// Our group of each scheme beside the one that the library writes for it (and so accepts).
+TEST(CompressedTensorsTest, GroupsAreThoseOfTheLibrary) {
+  const Json library = read_json_file(
+      std::string(HONE_SOURCE_DIR) + "/tests/golden/compressed_tensors/configs.json"
+  );
+  ASSERT_EQ(library.size(), 12U);
+  for (const Format format : all_formats()) {
+    for (const ActivationRule rule :
+         {ActivationRule::kNone,
+          ActivationRule::kFp8Group128,
+          ActivationRule::kNvfp4,
+          ActivationRule::kFp8Token,
+          ActivationRule::kFp8Tensor,
+          ActivationRule::kMxfp4,
+          ActivationRule::kMxfp8}) {
+      const std::string name =
+          std::string(format_name(format)) + " " + std::string(activation_rule_name(rule));
+      if (!library.contains(name)) continue;
+      const QuantizedModule module = described(format, rule);
+      Json ours = CompressedTensorsDialect().quantization_config({std::span(&module, 1), {}});
+      Json group = ours["config_groups"]["group_0"];
+      group.erase("targets");
+      Json expected = library[name];
+      // Which observer measured the values does not matter to readers.
+      for (const char* part : {"weights", "input_activations"}) {
+        if (expected[part].is_object()) expected[part].erase("observer");
+      }
+      EXPECT_TRUE(json_equal(group, expected)) << name << " " << dump_json(group);
+      EXPECT_EQ(ours["format"], expected["format"]) << name;
+    }
+  }
 }
 
 TEST(CompressedTensorsTest, SeveralSchemesHaveExactTargets) {
