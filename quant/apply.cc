@@ -369,7 +369,10 @@ void write_documents(
   // The source may have had it here; engines that find two believe either.
   if (const auto text = config.find("text_config"); text != config.end() && text->is_object())
     text->erase(kQuantization);
-  const QuantizedContents contents{modules.quantized, modules.unquantized};
+  QuantizedContents contents{modules.quantized, modules.unquantized};
+  // The scales of the KV cache are among the tensors that are copied, under this dialect's names.
+  const Dialect* source_dialect = detect_dialect(source);
+  if (source_dialect == &dialect) contents.kv_cache = dialect.kv_cache(source);
   config[kQuantization] = dialect.quantization_config(contents);
   writer.write_json("config.json", config);
   std::set<std::string> own = {"README.md", "hone.json", "hone.run.json", "config.json"};
@@ -392,7 +395,7 @@ OutputModules output_modules(const Plan& plan) {
     if (e.scheme != nullptr) {
       modules.quantized.push_back(described(e));
     } else if (e.stored && !e.to_bf16) {
-      modules.quantized.push_back(described(e, *e.stored, ActivationRule::kFp8Group128));
+      modules.quantized.push_back(described(e, *e.stored, e.stored_activation));
     } else if (!e.module.empty() && e.role != Role::kEmbedding && e.role != Role::kNorm && e.shape.rank() >= 2) {
       modules.unquantized.push_back(e.module);
     } else if (e.shape.rank() == 3 && e.role != Role::kOther) {

@@ -24,8 +24,9 @@ struct PlanEntry {
   std::string fused_group;  // shares one global scale; empty: alone
   DType dtype = DType::kF32;
   Shape shape;
-  // Set when the source stores the module quantized (dialect `fp8`): weights are decoded first.
+  // Set when the source stores the module quantized: weights are decoded first.
   std::optional<Format> stored;
+  ActivationRule stored_activation = ActivationRule::kNone;
   // nullptr: kept. A kept module that is stored quantized is written as BF16 when anything else is
   // quantized to another format, since one folder speaks one dialect.
   const Scheme* scheme = nullptr;
@@ -54,7 +55,7 @@ struct PlanBudget {
 };
 
 struct Plan {
-  std::string dialect;             // "fp8", "modelopt"; empty when nothing is quantized
+  std::string dialect;             // core/io/dialect.h; empty when nothing is quantized
   std::vector<PlanEntry> entries;  // in checkpoint order
   std::vector<PlanWarning> warnings;
   std::optional<PlanBudget> budget;

@@ -39,7 +39,9 @@ std::vector<SourceTensor> list_source(const Checkpoint& checkpoint, const Dialec
               tensor.codes.type(),
               Shape{tensor.rows, tensor.cols},
               tensor.format,
-              tensor.stored_bytes()}
+              tensor.stored_bytes(),
+              tensor.activation,
+              module}
       );
     }
   }

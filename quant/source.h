@@ -22,6 +22,9 @@ struct SourceTensor {
   Shape shape;  // of the weight itself: [rows, cols] where codes are packed
   std::optional<Format> stored;
   int64_t bytes = 0;  // scales included
+  // Of a stored module: its activations, and its name (the codes need not be "<module>.weight").
+  ActivationRule stored_activation = ActivationRule::kNone;
+  std::string stored_module{};
 };
 
 // In checkpoint order. `dialect` is detect_dialect(checkpoint). Throws DataError as

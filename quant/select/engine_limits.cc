@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "core/base/error.h"
 
@@ -83,12 +84,6 @@ std::vector<Limit> limits() {
          return is(e, Format::kNvfp4) &&
                 (rows(e) % kScaleTileRows != 0 || cols(e) % kScaleTileCols != 0);
        }},
-      {kSglang,
-       true,
-       "NVFP4 with 16-bit activations (W4A16_NVFP4) is unknown to the versions that were read",
-       [](const PlanEntry& e) {
-         return is(e, Format::kNvfp4) && e.scheme->activation == ActivationRule::kNone;
-       }},
       {kVllm,
        false,
        "vision parts stay unquantized there whatever the checkpoint says",
@@ -122,26 +117,49 @@ void add(
   );
 }
 
-}  // namespace
-
-std::vector<std::string> engine_names() {
-  return {std::string(kVllm), std::string(kSglang), std::string(kTensorrt)};
+// What engines say of the scheme in the plan's dialect.
+void add_unaccepted(
+    std::vector<PlanWarning>& warnings,
+    const Plan& plan,
+    const std::vector<std::string>& engines,
+    bool refuse_unknown
+) {
+  std::set<const Scheme*> schemes;
+  for (const PlanEntry& e : plan.entries) {
+    if (e.scheme != nullptr) schemes.insert(e.scheme);
+  }
+  for (const std::string& engine : engines) {
+    for (const Scheme* scheme : schemes) {
+      const std::string_view dialect = plan.dialect.empty() ? scheme->dialect : plan.dialect;
+      const Acceptance found = acceptance(engine, dialect, *scheme);
+      const bool unknown = found.verdict == Verdict::kUnknown;
+      if (found.verdict == Verdict::kLoads || (unknown && !refuse_unknown && engines.size() > 1))
+        continue;
+      add(warnings,
+          plan,
+          engine,
+          !unknown || refuse_unknown,
+          unknown ? fmt::format("{} in the {} dialect is not known to load", scheme->name, dialect)
+                  : std::string(found.why),
+          [scheme](const PlanEntry& e) { return e.scheme == scheme; });
+    }
+  }
 }
 
-std::vector<PlanWarning> engine_warnings(const Plan& plan, std::string_view engine) {
-  const std::vector<std::string> names = engine_names();
-  require(
-      engine.empty() || std::ranges::find(names, engine) != names.end(),
-      "unknown engine \"{}\"; known: {}",
-      engine,
-      fmt::join(names, ", ")
-  );
+}  // namespace
+
+std::vector<PlanWarning> engine_warnings(const Plan& plan, std::string_view wanted) {
+  const std::vector<std::string> engines = engines_for(wanted);
+  const auto asked = [&](std::string_view engine) {
+    return std::ranges::find(engines, engine) != engines.end();
+  };
   std::vector<PlanWarning> warnings;
   for (const Limit& limit : limits()) {
-    if (!engine.empty() && engine != limit.engine) continue;
-    add(warnings, plan, limit.engine, limit.refused, limit.text, limit.concerns);
+    if (asked(limit.engine))
+      add(warnings, plan, limit.engine, limit.refused, limit.text, limit.concerns);
   }
-  if (!engine.empty() && engine != kVllm) return warnings;
+  add_unaccepted(warnings, plan, engines, wanted == "all");
+  if (!asked(kVllm)) return warnings;
   // The smallest tensor parallel size that cuts through a block; one device is judged above.
   for (const int64_t parts : {2, 4, 8}) {
     const size_t before = warnings.size();

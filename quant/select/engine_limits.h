@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "quant/plan.h"
+#include "quant/select/acceptance.h"
 
 namespace hone {
 
-// Names accepted by --for.
-std::vector<std::string> engine_names();
-
 // Warnings for a finished plan, one per engine and cause, naming the first module concerned.
-// `engine` restricts them to that engine; empty: all. Throws UsageError for unknown engines.
-std::vector<PlanWarning> engine_warnings(const Plan& plan, std::string_view engine);
+// `wanted` restricts them to the engines that it means (quant/select/acceptance.h). With "all",
+// what an engine is not known to load is refused. Throws UsageError for unknown engines.
+std::vector<PlanWarning> engine_warnings(const Plan& plan, std::string_view wanted);
 
 }  // namespace hone

@@ -15,6 +15,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kBf16Bytes = 2;
+constexpr std::string_view kWeight = ".weight";
 
 // An entry together with what is known while the plan is made.
 struct Draft {
@@ -42,15 +43,39 @@ std::string impossible_reason(const PlanEntry& e, bool tied_embeddings) {
   return "";
 }
 
+const Dialect& output_dialect(const PlanRequest& request, const Scheme& scheme) {
+  return dialect_by_name(
+      request.dialect.empty() ? default_dialect(scheme, request.engine) : request.dialect
+  );
+}
+
+// A dialect without a name for the scheme would leave nothing to quantize; that is said at once.
+void refuse_unspeakable(const PlanRequest& request, const Scheme& scheme) {
+  constexpr int64_t kWholeBlocks = 128;
+  const Dialect& dialect = output_dialect(request, scheme);
+  const std::optional<std::string> reason =
+      dialect.refuses({"every module", scheme.format, scheme.activation, kWholeBlocks, kWholeBlocks}
+      );
+  require(
+      !reason.has_value(),
+      "scheme {} cannot be written in the {} dialect: {}; scheme {} is written in {} by default",
+      scheme.name,
+      dialect.name(),
+      reason.value_or(""),
+      scheme.name,
+      scheme.dialect
+  );
+}
+
 // Why `scheme` cannot hold a matrix of this shape; empty: it can.
-std::string shape_reason(const PlanEntry& e, const Scheme& scheme) {
+std::string shape_reason(const PlanRequest& request, const PlanEntry& e, const Scheme& scheme) {
   const int64_t rows = e.shape.dim(0);
   const int64_t cols = e.shape.dim(1);
   if (rows == 0 || cols == 0) return "empty matrix";
   const int64_t multiple = format_layout(scheme.format, rows, cols).column_multiple;
   if (cols % multiple != 0)
     return fmt::format("in_features {} is not divisible by {}", cols, multiple);
-  const Dialect& dialect = dialect_by_name(scheme.dialect);
+  const Dialect& dialect = output_dialect(request, scheme);
   return dialect.refuses({e.module, scheme.format, scheme.activation, rows, cols}).value_or("");
 }
 
@@ -61,21 +86,26 @@ void keep(PlanEntry& e, std::string reason) {
 
 std::vector<Draft> draft_entries(const PlanRequest& request) {
   std::vector<std::string> names;
-  for (const SourceTensor& t : request.tensors) names.push_back(t.name);
+  for (const SourceTensor& t : request.tensors)
+    names.push_back(t.stored_module.empty() ? t.name : t.stored_module + std::string(kWeight));
   const ModelSchema schema(request.architecture, names);
   std::vector<Draft> drafts;
   for (const SourceTensor& t : request.tensors) {
     Draft draft;
     PlanEntry& e = draft.entry;
     e.tensor = t.name;
-    e.role = schema.role(t.name);
     e.dtype = t.dtype;
     e.shape = t.shape;
     e.stored = t.stored;
+    e.stored_activation = t.stored_activation;
     e.source_bytes = t.bytes;
-    constexpr std::string_view kWeight = ".weight";
-    if (t.name.ends_with(kWeight)) {
-      const std::string module = t.name.substr(0, t.name.size() - kWeight.size());
+    const std::string weight =
+        t.stored_module.empty() ? t.name : t.stored_module + std::string(kWeight);
+    e.role = schema.role(weight);
+    if (weight.ends_with(kWeight)) {
+      const std::string module = weight.substr(0, weight.size() - kWeight.size());
+      // What is stored quantized is a module, whether the architecture is known or not.
+      if (!t.stored_module.empty()) e.module = module;
       if (const ModuleInfo* info = schema.find(module)) {
         e.module = module;
         e.layer = info->layer;
@@ -114,14 +144,14 @@ void refuse_unmatched_rules(const PlanRequest& request, const std::vector<Draft>
 }
 
 // Turns the decision into scheme or keep, for one tensor alone.
-void settle(Draft& draft) {
+void settle(const PlanRequest& request, Draft& draft) {
   PlanEntry& e = draft.entry;
   const RuleDecision& decision = draft.decision;
   if (decision.scheme == nullptr) {
     keep(e, draft.impossible.empty() ? decision.reason : draft.impossible);
     return;
   }
-  if (draft.impossible.empty()) draft.impossible = shape_reason(e, *decision.scheme);
+  if (draft.impossible.empty()) draft.impossible = shape_reason(request, e, *decision.scheme);
   require(
       draft.impossible.empty() || !decision.explicit_request(),
       "{} asks to quantize {} {}, which is impossible: {}",
@@ -144,7 +174,8 @@ void settle_stored(const PlanRequest& request, std::vector<Draft>& drafts) {
   for (Draft& draft : drafts) {
     PlanEntry& e = draft.entry;
     if (!e.stored || e.scheme == nullptr) continue;
-    if (*e.stored == e.scheme->format && request.source_dialect == e.scheme->dialect) {
+    if (*e.stored == e.scheme->format &&
+        request.source_dialect == output_dialect(request, *e.scheme).name()) {
       keep(e, fmt::format("already {}", format_name(*e.stored)));
       continue;
     }
@@ -220,11 +251,11 @@ int64_t bf16_bytes(const PlanEntry& e) {
   return kBf16Bytes * e.shape.numel();
 }
 
-int64_t quantized_bytes(const PlanEntry& e, const Scheme& scheme) {
+int64_t quantized_bytes(const PlanRequest& request, const PlanEntry& e, const Scheme& scheme) {
   int64_t bytes = 0;
   const QuantizedModule module{
       e.module, scheme.format, scheme.activation, e.shape.dim(0), e.shape.dim(1)};
-  for (const DialectPart& part : dialect_by_name(scheme.dialect).parts(module)) {
+  for (const DialectPart& part : output_dialect(request, scheme).parts(module)) {
     bytes += byte_size(part.spec.type, part.spec.shape);
   }
   return bytes;
@@ -257,7 +288,7 @@ void apply_budget(const PlanRequest& request, Groups& groups, Plan& plan) {
       if (d->entry.scheme == nullptr) continue;
       weights += d->entry.shape.numel();
       kept += d->entry.stored ? bf16_bytes(d->entry) : d->entry.source_bytes;
-      quantized += quantized_bytes(d->entry, *d->entry.scheme);
+      quantized += quantized_bytes(request, d->entry, *d->entry.scheme);
       entries.push_back(&d->entry);
     }
     if (entries.empty()) continue;
@@ -313,6 +344,10 @@ void apply_budget(const PlanRequest& request, Groups& groups, Plan& plan) {
       solution.optimal};
 }
 
+std::string_view stored_name(Format format) {
+  return format == Format::kBlockFp8 ? "block FP8" : format_name(format);
+}
+
 // One folder speaks one dialect, and one activation rule per format.
 void settle_dialect(const PlanRequest& request, std::vector<Draft>& drafts, Plan& plan) {
   const Draft* first = nullptr;
@@ -337,14 +372,31 @@ void settle_dialect(const PlanRequest& request, std::vector<Draft>& drafts, Plan
                      : "every linear module is kept (hone quantize --dry-run shows why with a "
                        "scheme that applies)"
   );
-  plan.dialect = first->entry.scheme->dialect;
+  plan.dialect = output_dialect(request, *first->entry.scheme).name();
   for (Draft& d : drafts) {
     PlanEntry& e = d.entry;
     if (!e.stored || e.scheme != nullptr || e.to_bf16) continue;
     if (plan.dialect == request.source_dialect) continue;
+    require(
+        e.tensor.ends_with(kWeight),
+        "{} is stored as {} and would have to become BF16, since the output is in the {} dialect; "
+        "its codes are not \"{}.weight\", which is not done here: start from the original "
+        "checkpoint",
+        e.tensor,
+        format_name(*e.stored),
+        plan.dialect,
+        e.module
+    );
     e.to_bf16 = true;
-    e.reason += "; block FP8 decoded and rounded to BF16";
+    e.reason += fmt::format("; {} decoded and rounded to BF16", stored_name(*e.stored));
   }
+}
+
+const Scheme* quantized_scheme(const Plan& plan) {
+  const auto found =
+      std::ranges::find_if(plan.entries, [](const PlanEntry& e) { return e.scheme != nullptr; });
+  check(found != plan.entries.end(), "a plan without quantized modules");
+  return found->scheme;
 }
 
 void warn_of_unsplit_experts(Plan& plan) {
@@ -368,9 +420,13 @@ void warn_of_unsplit_experts(Plan& plan) {
 }  // namespace
 
 Plan make_plan(const PlanRequest& request) {
+  if (request.scheme != nullptr) refuse_unspeakable(request, *request.scheme);
+  for (const Rule& rule : request.rules) {
+    if (rule.scheme != nullptr) refuse_unspeakable(request, *rule.scheme);
+  }
   std::vector<Draft> drafts = draft_entries(request);
   refuse_unmatched_rules(request, drafts);
-  for (Draft& d : drafts) settle(d);
+  for (Draft& d : drafts) settle(request, d);
   settle_stored(request, drafts);
   Groups groups = choice_groups(drafts);
   for (auto& [name, members] : groups) unite(name, members);
@@ -385,7 +441,7 @@ Plan make_plan(const PlanRequest& request) {
   for (Draft& d : drafts) {
     PlanEntry& e = d.entry;
     e.output_bytes = e.to_bf16 ? bf16_bytes(e) : e.source_bytes;
-    if (e.scheme != nullptr) e.output_bytes = quantized_bytes(e, *e.scheme);
+    if (e.scheme != nullptr) e.output_bytes = quantized_bytes(request, e, *e.scheme);
     if (e.scheme != nullptr) e.method = request.method;
     plan.entries.push_back(std::move(e));
   }
@@ -394,9 +450,12 @@ Plan make_plan(const PlanRequest& request) {
     require(
         request.engine.empty() || !warning.refused,
         "{} would refuse this checkpoint: {}; keep those modules by a rule or choose another "
-        "scheme",
+        "scheme (the nearest that {} {} is {})",
+        warning.engine,
+        warning.text,
         request.engine,
-        warning.text
+        request.engine == "all" ? "engines load" : "loads",
+        nearest_accepted(*quantized_scheme(plan), request.engine)
     );
     plan.warnings.push_back(std::move(warning));
   }

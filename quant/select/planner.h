@@ -27,7 +27,10 @@ struct PlanRequest {
   // ones are neither.
   double bits = 0;
   const CalibrationStats* stats = nullptr;  // required with bits
-  std::string engine;  // "": warn for all engines; otherwise what it refuses is a UsageError
+  // "": warn for all engines; otherwise (engines_for) what they refuse is a UsageError that names
+  // the nearest scheme they load.
+  std::string engine;
+  std::string dialect;  // of the output; "": default_dialect(scheme, engine)
 };
 
 // Throws UsageError: a rule that matches nothing, splits a fused group, or names (without a

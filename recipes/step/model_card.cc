@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
+#include "quant/select/acceptance.h"
 #include "recipes/engine/manifest.h"
 
 namespace hone {
@@ -144,14 +145,20 @@ std::string method_text(const ModelCard& card, const Scheme& scheme) {
 std::string loading_text(const ModelCard& card, const Scheme& scheme) {
   const bool fp4 = scheme.format == Format::kNvfp4;
   const bool mx = scheme.format == Format::kMxfp4 || scheme.format == Format::kMxfp8;
-  std::string text = "With FOLDER being this folder:\n\n```\nvllm serve FOLDER\n";
-  if (scheme.activation != ActivationRule::kNone) {
+  const std::string& dialect = card.plan->dialect;
+  const auto loads = [&](std::string_view engine) {
+    return acceptance(engine, dialect, scheme).verdict == Verdict::kLoads;
+  };
+  std::string text = "With FOLDER being this folder:\n\n```\n";
+  if (loads("vllm")) text += "vllm serve FOLDER\n";
+  if (loads("sglang")) {
     text += fmt::format(
         "python -m sglang.launch_server --model-path FOLDER{}\n",
-        fp4 ? " --quantization modelopt_fp4" : ""
+        fp4 && dialect == "modelopt" ? " --quantization modelopt_fp4" : ""
     );
   }
-  text += "trtllm-serve FOLDER\nhone serve FOLDER\n```\n\n";
+  if (loads("tensorrt-llm")) text += "trtllm-serve FOLDER\n";
+  text += "hone serve FOLDER\n```\n\n";
   if (fp4 && scheme.activation == ActivationRule::kNvfp4)
     text +=
         "FP4 arithmetic needs a Blackwell GPU; on Hopper vLLM runs these weights with 16-bit "

@@ -63,7 +63,14 @@ void QuantizeStep::visit(FieldVisitor& fields) {
       "Block scales: amax, mse (searched, weighted by the inputs with --stats) or 4over6 (NVFP4)"
   );
   fields.option("scale-kind", scale_kind, "Block FP8 scales: f32, or ue8m0 (powers of two)");
-  fields.option("for", engine, "Refuse what this engine would: vllm, sglang, tensorrt-llm");
+  fields.option(
+      "for", engine, "Write what this engine loads: vllm, sglang, trtllm, or all of them (all)"
+  );
+  fields.option(
+      "dialect",
+      dialect,
+      "Names on disk: fp8, compressed-tensors or modelopt (default: by scheme and --for)"
+  );
   fields.option("max-shard-gb", max_shard_gb, "Largest weight file, in 10^9 bytes");
 }
 
@@ -90,17 +97,18 @@ QuantizeStep::Inputs QuantizeStep::open() const {
   const auto identity = ConfigIdentity::parse(
       inputs.checkpoint->config(), (inputs.checkpoint->folder() / "config.json").string()
   );
-  const Dialect* dialect = detect_dialect(*inputs.checkpoint);
+  const Dialect* stored = detect_dialect(*inputs.checkpoint);
   PlanRequest request;
   request.architecture = identity.architecture_name;
   request.tied_embeddings = identity.tied_embeddings;
-  if (dialect != nullptr) request.source_dialect = dialect->name();
-  request.tensors = list_source(*inputs.checkpoint, dialect);
+  if (stored != nullptr) request.source_dialect = stored->name();
+  request.tensors = list_source(*inputs.checkpoint, stored);
   if (!scheme.empty()) request.scheme = &scheme_by_name(scheme);
   for (const std::string& rule : split_rules(rules)) request.rules.push_back(Rule::parse(rule));
   request.bits = bits;
   if (inputs.stats) request.stats = &*inputs.stats;
   request.engine = engine;
+  request.dialect = dialect;
   inputs.plan = make_plan(request);
   for (const PlanEntry& e : inputs.plan.entries) {
     if (e.scheme == nullptr) continue;
@@ -164,6 +172,8 @@ std::string QuantizeStep::command() const {
   for (const std::string& rule : split_rules(rules)) text += " --rule " + quoted(rule);
   if (select == "auto") text += fmt::format(" --select auto --bits {}", bits);
   if (scale != "amax") text += " --scale " + scale;
+  if (!dialect.empty()) text += " --dialect " + dialect;
+  if (!engine.empty() && dialect.empty()) text += " --for " + engine;
   if (scale_kind != "f32") text += " --scale-kind " + scale_kind;
   if (!stats.empty()) text += " --stats " + fs::path(stats).filename().string();
   return text;

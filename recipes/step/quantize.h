@@ -23,6 +23,7 @@ struct QuantizeStep : Step {
   std::string scale = "amax";
   std::string scale_kind = "f32";
   std::string engine;
+  std::string dialect;
   double max_shard_gb = 5;
 
   [[nodiscard]] std::string_view kind() const override { return "quantize"; }

@@ -13,7 +13,10 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/threads.h"
+#include "core/format/load.h"
+#include "core/format/nvfp4.h"
 #include "core/io/dialect.h"
+#include "core/json/json.h"
 #include "quant/input_scale.h"
 #include "quant/select/planner.h"
 #include "quant/source.h"
@@ -50,14 +53,16 @@ void quantize(
     const fs::path& output,
     const char* scheme,
     ApplyOptions options = {},
-    std::initializer_list<const char*> rules = {}
+    std::initializer_list<const char*> rules = {},
+    const std::string& dialect = ""
 ) {
   const auto checkpoint = Checkpoint::open(source);
   PlanRequest request = request_for(*checkpoint, scheme);
+  request.dialect = dialect;
   for (const char* rule : rules) request.rules.push_back(Rule::parse(rule));
   const Plan plan = make_plan(request);
   for (const PlanEntry& e : plan.entries) {
-    if (e.scheme != nullptr && e.scheme->activation == ActivationRule::kNvfp4 &&
+    if (e.scheme != nullptr && needs_input_scale(e.scheme->activation) &&
         !options.input_scales.contains(e.module))
       options.input_scales[e.module] = 0.5F;
   }
@@ -562,6 +567,116 @@ TEST(Apply, WhatIsBlockFp8AlreadyIsCarriedOver) {
   quantize(part, output, "fp8-block");
   quantize(source, whole, "fp8-block");
   EXPECT_EQ(folder_bytes(output), folder_bytes(whole));
+}
+
+// ---- dialects
+
+TEST(Apply, CompressedTensorsHoldsTheSameBytesAndTheReciprocalScalars) {
+  const fs::path source = fresh_path("apply-ct-in");
+  const fs::path modelopt = fresh_path("apply-ct-modelopt");
+  const fs::path output = fresh_path("apply-ct-out");
+  write_random_checkpoint(source, {});
+  ApplyOptions options;
+  options.input_scales["model.layers.0.mlp.up_proj"] = nvfp4_global_scale(37.0F);
+  options.input_scales["model.layers.0.mlp.gate_proj"] = nvfp4_global_scale(37.0F);
+  quantize(source, modelopt, "nvfp4", options);
+  quantize(source, output, "nvfp4", options, {}, "compressed-tensors");
+  const Tensors theirs = reference::read_folder(modelopt);
+  const Tensors ours = reference::read_folder(output);
+  EXPECT_EQ(ours.size(), theirs.size());
+  for (const auto& [name, tensor] : theirs) {
+    if (!is_projection(name)) {
+      EXPECT_EQ(ours.at(name).bytes, tensor.bytes) << name;
+    } else if (name.ends_with(".weight")) {
+      EXPECT_EQ(ours.at(name + "_packed").bytes, tensor.bytes) << name;
+    } else if (name.ends_with(".weight_scale")) {
+      EXPECT_EQ(ours.at(name).bytes, tensor.bytes) << name;
+    } else {
+      const bool weight = name.ends_with(".weight_scale_2");
+      const float divisor = scalar(
+          ours.at(module_of(name) + (weight ? ".weight_global_scale" : ".input_global_scale"))
+      );
+      EXPECT_EQ(divisor, 1.0F / scalar(tensor)) << name;
+      // And back: the scalars were chosen so.
+      EXPECT_EQ(1.0F / divisor, scalar(tensor)) << name;
+    }
+  }
+  const auto files = folder_bytes(output);
+  EXPECT_FALSE(files.contains("hf_quant_config.json"));
+  const auto config = nlohmann::json::parse(files.at("config.json"))["quantization_config"];
+  EXPECT_EQ(config["quant_method"], "compressed-tensors");
+  EXPECT_EQ(config["ignore"], nlohmann::json::array({"lm_head"}));
+}
+
+TEST(Apply, EverySchemeInEveryDialectIsReadBack) {
+  const fs::path source = fresh_path("apply-every-in");
+  RandomCheckpoint shape;
+  shape.layers = 1;
+  write_random_checkpoint(source, shape);
+  const auto original = Checkpoint::open(source);
+  const std::string module = "model.layers.0.mlp.down_proj";
+  const TensorView weight = original->tensor(module + ".weight");
+  std::vector<float> expected(static_cast<size_t>(weight.numel()));
+  load_floats(weight.type, weight.data, weight.numel(), expected.data());
+  int written = 0;
+  for (const Scheme& scheme : schemes()) {
+    for (const Dialect* dialect : dialects()) {
+      if (dialect->refuses({"m", scheme.format, scheme.activation, 128, 128})) continue;
+      const fs::path output = fresh_path("apply-every-out");
+      quantize(source, output, scheme.name.data(), {}, {}, std::string(dialect->name()));
+      const auto checkpoint = Checkpoint::open(output);
+      ASSERT_EQ(detect_dialect(*checkpoint), dialect) << scheme.name;
+      EXPECT_EQ(dialect->modules(*checkpoint).size(), 7U) << scheme.name;
+      const QuantizedTensor read = dialect->read(*checkpoint, module);
+      EXPECT_EQ(read.format, scheme.format);
+      EXPECT_EQ(read.activation, scheme.activation);
+      std::vector<float> values(expected.size());
+      dequantize_rows(read, 0, read.rows, values.data());
+      EXPECT_LT(
+          reference::relative_error(
+              {values.begin(), values.end()}, {expected.begin(), expected.end()}
+          ),
+          0.13
+      ) << scheme.name
+        << " in " << dialect->name();
+      ++written;
+    }
+  }
+  EXPECT_EQ(written, 16);
+}
+
+TEST(Apply, KvCacheSchemesAndOldSectionsFollowTheDialect) {
+  const fs::path source = fresh_path("apply-kv-in");
+  const fs::path part = fresh_path("apply-kv-part");
+  const fs::path output = fresh_path("apply-kv-out");
+  write_random_checkpoint(source, {});
+  quantize(source, part, "fp8-dynamic", {}, {"mlp.*=keep"});
+  // As another tool would have left it: a KV scheme, and the section in the text part.
+  Json config = read_json_file(part / "config.json");
+  Json section = config["quantization_config"];
+  section["kv_cache_scheme"] = {{"num_bits", 8}, {"type", "float"}};
+  config.erase("quantization_config");
+  config["text_config"] = {{"quantization_config", section}};
+  write_json_file(part / "config.json", config);
+  quantize(part, output, "fp8-dynamic");
+  const Json written = read_json_file(output / "config.json");
+  EXPECT_FALSE(written["text_config"].contains("quantization_config"));
+  const auto checkpoint = Checkpoint::open(output);
+  EXPECT_EQ(detect_dialect(*checkpoint)->kv_cache(*checkpoint), KvCacheFormat::kFp8);
+  EXPECT_EQ(detect_dialect(*checkpoint)->modules(*checkpoint).size(), 14U);
+}
+
+TEST(Apply, PackedCodesAreNotTurnedIntoBf16) {
+  const fs::path source = fresh_path("apply-packed-in");
+  const fs::path part = fresh_path("apply-packed-part");
+  write_random_checkpoint(source, {});
+  quantize(source, part, "nvfp4a16", {}, {"attn.*=keep"}, "compressed-tensors");
+  EXPECT_THAT(
+      error_of([&] {
+        quantize(part, fresh_path("apply-packed-out"), "fp8-block", {}, {"mlp.*=keep"});
+      }),
+      HasSubstr("would have to become BF16")
+  );
 }
 
 // ---- kill -9

@@ -15,6 +15,7 @@
 namespace hone {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 SourceTensor bf16(std::string name, Shape shape) {
@@ -298,9 +299,62 @@ TEST(Planner, AnEngineThatWouldRefuseStopsThePlan) {
   PlanRequest request = llama("nvfp4a16", 1);
   EXPECT_NO_THROW(make_plan(request));
   request.engine = "sglang";
+  EXPECT_THAT(
+      error_of(request),
+      AllOf(
+          HasSubstr("sglang would refuse this checkpoint"),
+          HasSubstr("the nearest that sglang loads is nvfp4 (dialect modelopt)")
+      )
+  );
+  request.engine = "all";
   EXPECT_THAT(error_of(request), HasSubstr("sglang would refuse this checkpoint"));
   request.engine = "vllm";
   EXPECT_NO_THROW(make_plan(request));
+}
+
+TEST(Planner, TheDialectOfTheOutputCanBeChosen) {
+  PlanRequest request = llama("nvfp4a16", 1);
+  EXPECT_EQ(make_plan(request).dialect, "modelopt");
+  request.dialect = "compressed-tensors";
+  const Plan plan = make_plan(request);
+  EXPECT_EQ(plan.dialect, "compressed-tensors");
+  // Scalars are one element there, too.
+  EXPECT_EQ(
+      find(plan, "model.layers.0.mlp.up_proj.weight").output_bytes,
+      find(make_plan(llama("nvfp4a16", 1)), "model.layers.0.mlp.up_proj.weight").output_bytes
+  );
+  request.engine = "trtllm";
+  EXPECT_THAT(
+      error_of(request),
+      AllOf(
+          HasSubstr("tensorrt-llm would refuse this checkpoint"),
+          HasSubstr("nvfp4a16 (dialect modelopt)")
+      )
+  );
+  request.engine = "";
+  request.dialect = "fp8";
+  EXPECT_THAT(
+      error_of(request),
+      AllOf(
+          HasSubstr("scheme nvfp4a16 cannot be written in the fp8 dialect"),
+          HasSubstr("in modelopt by default")
+      )
+  );
+  request.dialect = "gguf";
+  EXPECT_THAT(error_of(request), HasSubstr("unknown dialect"));
+}
+
+TEST(Planner, ForAllRefusesWhatIsNotKnownToLoad) {
+  PlanRequest request = llama("mxfp4", 1);
+  EXPECT_NO_THROW(make_plan(request));
+  request.engine = "all";
+  EXPECT_THAT(
+      error_of(request),
+      AllOf(HasSubstr("not known to load"), HasSubstr("engines load is nvfp4 (dialect modelopt)"))
+  );
+  request = llama("fp8-dynamic", 1);
+  request.engine = "all";
+  EXPECT_EQ(make_plan(request).dialect, "compressed-tensors");
 }
 
 // ---- sources that are quantized already

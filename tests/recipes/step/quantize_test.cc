@@ -209,11 +209,33 @@ TEST(QuantizeStep, OptionsThatContradictEachOther) {
   EXPECT_THAT(error([](auto& s) { s.bits = 5; }), HasSubstr("--select auto"));
   EXPECT_THAT(error([](auto& s) { s.scale_kind = "e8"; }), HasSubstr("unknown scale kind"));
   EXPECT_THAT(error([](auto& s) { s.engine = "tgi"; }), HasSubstr("unknown engine"));
+  EXPECT_THAT(error([](auto& s) { s.dialect = "gguf"; }), HasSubstr("unknown dialect"));
   EXPECT_THAT(error([](auto& s) { s.max_shard_gb = 0; }), HasSubstr("max-shard-gb is 0"));
   EXPECT_THAT(error([](auto& s) { s.output = ""; }), HasSubstr("output folder"));
   EXPECT_THAT(error([](auto& s) { s.rules = {"attn.q"}; }), HasSubstr("pattern=format"));
   EXPECT_THAT(error([](auto& s) { s.model = "/nowhere"; }), HasSubstr("/nowhere"));
   EXPECT_THAT(error([](auto& s) { s.stats = "/nowhere.h5"; }), HasSubstr("/nowhere.h5"));
+}
+
+TEST(QuantizeStep, TheEngineAndTheDialectChooseTheNames) {
+  const fs::path model = fresh_path("step-dialect-in");
+  write_random_checkpoint(model, {});
+  const auto method_of = [&](const char* scheme, const char* engine, const char* dialect) {
+    const fs::path output = fresh_path("step-dialect-out");
+    QuantizeStep step = step_for(model, output, scheme);
+    step.engine = engine;
+    step.dialect = dialect;
+    step.run();
+    const auto config = nlohmann::json::parse(read_text_file(output / "config.json"));
+    return config["quantization_config"]["quant_method"].get<std::string>();
+  };
+  EXPECT_EQ(method_of("nvfp4a16", "", ""), "modelopt");
+  EXPECT_EQ(method_of("nvfp4a16", "vllm", "compressed-tensors"), "compressed-tensors");
+  EXPECT_EQ(method_of("fp8-block", "all", ""), "fp8");
+  EXPECT_EQ(method_of("fp8-dynamic", "all", ""), "compressed-tensors");
+  QuantizeStep step = step_for(model, fresh_path("step-dialect-out"), "nvfp4a16");
+  step.engine = "all";
+  EXPECT_THAT(error_of([&] { step.run(); }), HasSubstr("nearest that all engines load is nvfp4"));
 }
 
 TEST(QuantizeStep, RecipesFillTheSameFields) {
