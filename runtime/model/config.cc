@@ -262,9 +262,27 @@ ConfigIdentity ConfigIdentity::parse(const Json& config, const std::string& sour
     identity.architecture_name = names->front().get<std::string>();
   }
   identity.model_type = json_string_or(config, "model_type", "", source);
+  // Some families have lists there, one number for each layer: not said.
+  const auto read_first =
+      [](int64_t& field, const Json& part, std::initializer_list<std::string_view> keys) {
+        for (const std::string_view key : keys) {
+          const auto it = part.find(key);
+          if (field == 0 && it != part.end() && it->is_number_integer()) field = it->get<int64_t>();
+        }
+      };
   const auto read = [&](const Json& part) {
     identity.tied_embeddings |= json_bool_or(part, "tie_word_embeddings", false, source);
+    identity.tie_said |= part.contains("tie_word_embeddings");
     if (identity.layers == 0) identity.layers = json_int_or(part, "num_hidden_layers", 0, source);
+    read_first(identity.heads, part, {"num_attention_heads"});
+    read_first(identity.kv_heads, part, {"num_key_value_heads"});
+    read_first(identity.experts, part, {"n_routed_experts", "num_local_experts", "num_experts"});
+    read_first(
+        identity.experts_per_token,
+        part,
+        {"num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts"}
+    );
+    read_first(identity.mtp_layers, part, {"num_nextn_predict_layers", "mtp_num_hidden_layers"});
   };
   read(config);
   const auto text = config.find("text_config");

@@ -67,7 +67,14 @@ struct ConfigIdentity {
   std::string architecture_name;  // first of "architectures"; empty when there is none
   std::string model_type;         // empty when missing
   bool tied_embeddings = false;   // also of a nested text_config
-  int64_t layers = 0;             // 0: not said
+  bool tie_said = false;          // tie_word_embeddings is there at all
+  // 0: not said.
+  int64_t layers = 0;
+  int64_t heads = 0;
+  int64_t kv_heads = 0;
+  int64_t experts = 0;  // routed experts of a layer
+  int64_t experts_per_token = 0;
+  int64_t mtp_layers = 0;  // multi-token prediction layers behind the last
 
   // Throws DataError naming `source` when a field has another type.
   static ConfigIdentity parse(const Json& config, const std::string& source);
