@@ -8,6 +8,7 @@
 #include "cli/bind.h"
 #include "cli/calibrate.h"
 #include "cli/chat.h"
+#include "cli/check.h"
 #include "cli/eval.h"
 #include "cli/generate.h"
 #include "cli/inspect.h"
@@ -51,6 +52,7 @@ void add_global_options(CLI::App& app) {
 void add_commands(CLI::App& app) {
   add_run(app);
   add_inspect(app);
+  add_check(app);
   add_quantize(app);
   add_calibrate(app);
   add_train(app);

@@ -2,24 +2,21 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
-#include "core/base/cancel.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
-#include "core/base/threads.h"
 #include "core/io/checkpoint.h"
 #include "core/io/dialect.h"
+#include "core/io/part_names.h"
+#include "quant/check.h"
+#include "quant/check/modules.h"
+#include "quant/check/snapshot.h"
 #include "quant/source.h"
 #include "runtime/model/config.h"
 
 namespace hone {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kConfig = "config.json";
-constexpr const char* kIndex = "model.safetensors.index.json";
-constexpr int64_t kScanBytes = int64_t{8} << 20;
 
 class Inspector {
  public:
@@ -28,10 +25,9 @@ class Inspector {
 
   Inspection run() {
     result_.name = folder_.string();
+    run_checks();
     read_config();
-    open_shards();
-    compare_with_index();
-    find_side_files();
+    measure();
     try {
       checkpoint_ = Checkpoint::open(folder_);
     } catch (const Error& error) {
@@ -39,25 +35,45 @@ class Inspector {
       return std::move(result_);
     }
     describe();
-    if (options_.scan) scan();
     return std::move(result_);
   }
 
  private:
-  void fault(std::string text) { result_.problems.push_back({true, std::move(text)}); }
-  void note(std::string text) { result_.problems.push_back({false, std::move(text)}); }
-  // What opening the folder as a whole says has mostly been found already, piece by piece.
+  void note(std::string text) { result_.problems.push_back({false, "", std::move(text)}); }
+  // What stops a reader has mostly been found already, by a check.
   void fault_once(std::string text) {
-    if (!result_.has_faults()) fault(std::move(text));
+    if (!result_.has_faults()) result_.problems.push_back({true, "", std::move(text)});
+  }
+
+  void run_checks() {
+    const CheckReport report =
+        check_checkpoint(folder_, {.engines = kNoEngine, .deep = options_.scan});
+    for (const CheckResult& check : report.results) {
+      for (const CheckFinding& finding : check.findings) {
+        result_.problems.push_back(
+            {check.level == CheckLevel::kFault,
+             std::string(check.id),
+             finding.subject + ": " + finding.text}
+        );
+      }
+      const int64_t more = check.count - std::ssize(check.findings);
+      if (more > 0)
+        result_.problems.push_back(
+            {check.level == CheckLevel::kFault,
+             std::string(check.id),
+             fmt::format("{} more of the same: {}", more, check.title)}
+        );
+    }
+    result_.scanned = options_.scan;
   }
 
   void read_config() {
+    const fs::path path = folder_ / kConfigFile;
+    if (!fs::exists(path)) return;
     try {
-      const std::string source = (folder_ / kConfig).string();
-      const Json config = read_json_file(source);
-      identity_ = ConfigIdentity::parse(config, source);
+      identity_ = ConfigIdentity::parse(read_json_file(path), path.string());
     } catch (const Error& error) {
-      fault(error.what());
+      fault_once(error.what());
       return;
     }
     result_.architecture = identity_.architecture_name;
@@ -67,98 +83,19 @@ class Inspector {
     result_.has_forward_pass = std::ranges::find(known, result_.architecture) != known.end();
   }
 
-  void open_shard(const std::string& name) {
-    if (shards_.contains(name)) return;
-    try {
-      shards_[name] = SafetensorsFile::open(folder_ / name);
-    } catch (const Error& error) {
-      shards_[name] = nullptr;
-      fault(error.what());
-    }
-  }
-
-  // Every *.safetensors of the folder, and every file that the index names.
-  void open_shards() {
-    if (fs::exists(folder_ / kIndex)) read_index();
-    for (const auto& [tensor, shard] : index_) {
-      if (shard.find('/') != std::string::npos || shard.find("..") != std::string::npos) {
-        if (refused_.insert(shard).second)
-          fault(fmt::format("{}: file name \"{}\" leaves the folder", kIndex, shard));
-        continue;
-      }
-      if (!fs::exists(folder_ / shard)) {
-        if (refused_.insert(shard).second)
-          fault(fmt::format("{}: the index names it, but it is missing", shard));
-        continue;
-      }
-      open_shard(shard);
-    }
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      const std::string name = entry.path().filename().string();
-      if (!entry.is_regular_file() || entry.path().extension() != ".safetensors") continue;
-      if (has_index_ && !shards_.contains(name)) {
-        note(fmt::format("{}: not in the index; engines may load it twice or trip over it", name));
-        continue;
-      }
-      open_shard(name);
-    }
-    if (shards_.empty() && refused_.empty()) fault("no .safetensors file in the folder");
-    for (const auto& [name, shard] : shards_) {
-      if (shard == nullptr) continue;
+  // From the headers that can be read, also where the folder as a whole cannot be opened.
+  void measure() {
+    const Snapshot snapshot = read_snapshot(folder_);
+    for (const SnapshotShard& shard : snapshot.shards) {
+      if (!shard.scan->readable()) continue;
       ++result_.files;
-      for (const std::string& tensor : shard->names()) {
-        result_.bytes += shard->tensor(tensor).nbytes();
+      for (const ScannedTensor& tensor : shard.scan->tensors()) {
+        const int64_t bytes = static_cast<int64_t>(tensor.end - tensor.begin);
         ++result_.tensors;
+        result_.bytes += bytes;
+        result_.dtypes[std::string(dtype_name(tensor.type))] += bytes;
       }
     }
-  }
-
-  void read_index() {
-    try {
-      const std::string source = (folder_ / kIndex).string();
-      const Json index = read_json_file(source);
-      const auto map = index.find("weight_map");
-      require_data(map != index.end() && map->is_object(), "{}: no object \"weight_map\"", source);
-      for (const auto& [tensor, shard] : map->items()) {
-        require_data(shard.is_string(), "{}: the file of {} is no string", source, tensor);
-        index_.emplace(tensor, shard.get<std::string>());
-      }
-      const auto metadata = index.find("metadata");
-      if (metadata != index.end() && metadata->is_object())
-        total_size_ = json_int_or(*metadata, "total_size", -1, source);
-      has_index_ = true;
-    } catch (const Error& error) {
-      fault(error.what());
-    }
-  }
-
-  void compare_with_index() {
-    if (!has_index_) return;
-    for (const auto& [tensor, name] : index_) {
-      const auto shard = shards_.find(name);
-      if (shard == shards_.end() || shard->second == nullptr) continue;
-      if (!shard->second->contains(tensor))
-        fault(fmt::format("{}: the index puts {} there, but it is not in the file", name, tensor));
-    }
-    std::map<std::string, std::string> seen;
-    for (const auto& [name, shard] : shards_) {
-      if (shard == nullptr) continue;
-      for (const std::string& tensor : shard->names()) {
-        const auto [other, fresh] = seen.emplace(tensor, name);
-        if (!fresh) fault(fmt::format("{} is in {} and in {}", tensor, other->second, name));
-        if (!index_.contains(tensor))
-          fault(fmt::format("{}: {} is in the file, but not in the index", name, tensor));
-      }
-    }
-    if (total_size_ >= 0 && total_size_ != result_.bytes)
-      note(fmt::format(
-          "{}: total_size is {}, the tensors take {} bytes", kIndex, total_size_, result_.bytes
-      ));
-  }
-
-  void find_side_files() {
-    if (!fs::exists(folder_ / "tokenizer.json") && !fs::exists(folder_ / "tokenizer.model"))
-      note("no tokenizer.json: the weights can be quantized, but the model cannot be run");
   }
 
   void describe() {
@@ -168,13 +105,13 @@ class Inspector {
       dialect = detect_dialect(*checkpoint_);
       tensors = list_source(*checkpoint_, dialect);
     } catch (const Error& error) {
-      fault(error.what());
+      fault_once(error.what());
       tensors = list_source(*checkpoint_, nullptr);
     }
     if (dialect != nullptr) result_.dialect = dialect->name();
     const ModelSchema schema(result_.architecture, checkpoint_->names());
     std::map<Role, RoleSummary> roles;
-    std::set<int64_t> layers;
+    int64_t idle = 0;  // of the experts that a token is not sent to, and of layers beyond the last
     bool has_head = false;
     for (const SourceTensor& t : tensors) {
       const Role role = schema.role(t.name);
@@ -188,13 +125,12 @@ class Inspector {
       result_.parameters += t.shape.numel();
       if (t.stored) ++result_.modules[format];
       has_head = has_head || role == Role::kLmHead;
-    }
-    for (const ModuleInfo& module : schema.modules()) {
-      if (module.layer >= 0) layers.insert(module.layer);
+      idle += idle_parameters(schema, t, role);
     }
     for (auto& [role, summary] : roles) result_.roles.push_back(std::move(summary));
-    judge_head(has_head);
-    judge_layers(layers);
+    if (identity_.experts > 0 && identity_.experts_per_token > 0)
+      result_.active_parameters = result_.parameters - idle;
+    result_.tied_head = !has_head;
     if (!result_.architecture.empty() && !result_.has_forward_pass)
       note(fmt::format(
           "hone has no forward pass for {} (it runs {}); quantization works, evaluation does not",
@@ -203,82 +139,21 @@ class Inspector {
       ));
   }
 
-  void judge_head(bool has_head) {
-    result_.tied_head = !has_head;
-    if (has_head && identity_.tied_embeddings)
-      note("tie_word_embeddings is true, and there is an lm_head tensor: engines ignore it");
-    if (!has_head && !identity_.tied_embeddings)
-      note(
-          "there is no lm_head tensor and config.json does not say that it is tied: some engines "
-          "will miss it"
-      );
-  }
-
-  void judge_layers(const std::set<int64_t>& layers) {
-    for (int64_t i = 0; i < identity_.layers; ++i) {
-      if (layers.contains(i)) continue;
-      fault(fmt::format(
-          "config.json speaks of {} layers, but layer {} has no weights", identity_.layers, i
-      ));
-      return;
-    }
-    if (identity_.layers > 0 && !layers.empty() && *layers.rbegin() >= identity_.layers)
-      note(fmt::format(
-          "weights of layer {} although config.json speaks of {} layers (multi-token prediction?)",
-          *layers.rbegin(),
-          identity_.layers
-      ));
-  }
-
-  void scan() {
-    Progress progress("scan", result_.bytes, "B");
-    for (const std::string& name : checkpoint_->names()) {
-      const TensorView view = checkpoint_->tensor(name);
-      try {
-        scan_tensor(name, view);
-      } catch (const DataError& error) {
-        fault(error.what());
-      }
-      checkpoint_->drop(name);
-      progress.advance(view.nbytes());
-    }
-    result_.scanned = true;
-  }
-
-  void scan_tensor(const std::string& name, const TensorView& view) {
-    if (view.numel() == 0) return;
-    if (view.type == DType::kF8E4M3) {
-      const auto bytes = view.bytes();
-      const auto nan = std::ranges::find_if(bytes, [](std::byte b) {
-        return (b & std::byte{0x7F}) == std::byte{0x7F};
-      });
-      require_data(
-          nan == bytes.end(), "tensor {} holds NaN at element {}", name, nan - bytes.begin()
-      );
-      return;
-    }
-    if (view.type != DType::kF32 && view.type != DType::kBF16 && view.type != DType::kF16) return;
-    WeightRows rows(*checkpoint_, name);
-    ThreadPool& pool = ThreadPool::global();
-    const int64_t step = rows.slab_rows(kScanBytes);
-    for (int64_t row = 0; row < rows.rows(); row += step) {
-      throw_if_cancelled();
-      const int64_t n = std::min(step, rows.rows() - row);
-      const AmaxResult result = slab_amax(rows.slab(row, n, pool), pool);
-      if (result.bad) rows.refuse(*result.bad);
-      rows.drop(row, n);
-    }
+  int64_t idle_parameters(const ModelSchema& schema, const SourceTensor& t, Role role) const {
+    const std::optional<PartName> part = parse_part(t.name);
+    const ModuleInfo* module = part ? schema.find(part->module) : nullptr;
+    const bool beyond =
+        module != nullptr && identity_.layers > 0 && module->layer >= identity_.layers;
+    if (beyond) return t.shape.numel();
+    if (!routed_expert(role) || identity_.experts_per_token >= identity_.experts) return 0;
+    // Every expert has the same size; all of them together hold a whole number of each.
+    return t.shape.numel() - t.shape.numel() * identity_.experts_per_token / identity_.experts;
   }
 
   fs::path folder_;
   InspectOptions options_;
   Inspection result_;
   ConfigIdentity identity_;
-  std::map<std::string, std::string> index_;  // tensor -> shard
-  std::map<std::string, std::shared_ptr<const SafetensorsFile>> shards_;
-  std::set<std::string> refused_;
-  bool has_index_ = false;
-  int64_t total_size_ = -1;
   std::shared_ptr<const Checkpoint> checkpoint_;
 };
 
@@ -297,6 +172,16 @@ std::string quantization_text(const Inspection& i) {
     text += fmt::format(", {} modules {}", count, format);
   }
   return text;
+}
+
+std::string dtypes_text(const Inspection& i) {
+  std::string text;
+  for (const auto& [dtype, bytes] : i.dtypes) {
+    text += fmt::format(
+        "{}{} {}", text.empty() ? "" : ", ", dtype, format_bytes(static_cast<double>(bytes))
+    );
+  }
+  return text.empty() ? "nothing" : text;
 }
 
 std::string formats_text(const RoleSummary& role) {
@@ -335,6 +220,9 @@ std::string inspection_text(const Inspection& i) {
       i.files,
       i.files == 1 ? "" : "s"
   );
+  if (i.active_parameters > 0)
+    text += fmt::format("  active        {} parameters a token\n", grouped(i.active_parameters));
+  text += fmt::format("  stored as     {}\n", dtypes_text(i));
   text += fmt::format("  lm_head       {}\n", i.tied_head ? "no tensor of its own" : "separate");
   text += fmt::format("  quantization  {}\n", quantization_text(i));
   if (i.scanned) text += "  scan          every weight was read\n";
@@ -354,7 +242,9 @@ std::string inspection_text(const Inspection& i) {
   }
   text += i.problems.empty() ? "\nno problems found\n" : "\nproblems\n";
   for (const InspectProblem& problem : i.problems) {
-    text += fmt::format("  {}  {}\n", problem.fault ? "fault" : "note ", problem.text);
+    text += fmt::format(
+        "  {}  {:<5}  {}\n", problem.fault ? "fault" : "note ", problem.id, problem.text
+    );
   }
   return text;
 }
@@ -369,7 +259,10 @@ Json inspection_json(const Inspection& i) {
   json["files"] = i.files;
   json["tensors"] = i.tensors;
   json["parameters"] = i.parameters;
+  json["active_parameters"] = i.active_parameters;
   json["bytes"] = i.bytes;
+  json["bytes_by_dtype"] = Json::object();
+  for (const auto& [dtype, bytes] : i.dtypes) json["bytes_by_dtype"][dtype] = bytes;
   json["tied_head"] = i.tied_head;
   json["dialect"] = i.dialect;
   json["quantized_modules"] = Json::object();
@@ -389,7 +282,9 @@ Json inspection_json(const Inspection& i) {
   json["scanned"] = i.scanned;
   json["problems"] = Json::array();
   for (const InspectProblem& problem : i.problems) {
-    json["problems"].push_back({{"fault", problem.fault}, {"text", problem.text}});
+    json["problems"].push_back(
+        {{"fault", problem.fault}, {"id", problem.id}, {"text", problem.text}}
+    );
   }
   return json;
 }

@@ -13,11 +13,12 @@
 namespace hone {
 
 struct InspectOptions {
-  bool scan = false;  // read every weight and look for NaN and infinities
+  bool scan = false;  // read every weight and scale and look for NaN, infinities and zeros
 };
 
 struct InspectProblem {
   bool fault = false;  // the folder cannot be used as it is; otherwise worth knowing
+  std::string id;      // of the check (quant/check.h) that found it; empty: Hone's own limits
   std::string text;
 };
 
@@ -38,7 +39,11 @@ struct Inspection {
   int64_t files = 0;
   int64_t tensors = 0;  // as stored, scales counted
   int64_t parameters = 0;
+  // Those that one token passes: without the routed experts that it is not sent to and without
+  // layers for multi-token prediction. 0: not a mixture of experts, or config.json does not say.
+  int64_t active_parameters = 0;
   int64_t bytes = 0;
+  std::map<std::string, int64_t> dtypes;  // bytes by dtype, as stored
   bool tied_head = false;
   std::string dialect;                     // empty: not quantized
   std::map<std::string, int64_t> modules;  // quantized modules by format name
@@ -49,8 +54,9 @@ struct Inspection {
   [[nodiscard]] bool has_faults() const;
 };
 
-// Finds as many problems as it can instead of stopping at the first: only a folder that does not
-// exist is a UsageError. What could not be read is missing from the counts and named in a fault.
+// Problems are what the checks of quant/check.h find that no single engine minds. Finds as many as
+// it can instead of stopping at the first: only a folder that does not exist is a UsageError. What
+// could not be read is missing from the counts and named in a fault.
 Inspection inspect_checkpoint(const std::filesystem::path& folder, const InspectOptions& options);
 
 std::string inspection_text(const Inspection& inspection);

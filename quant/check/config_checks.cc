@@ -49,9 +49,12 @@ void fields_have_their_types(const CheckContext& c, Findings& found) {
 }
 
 void architecture_is_named(const CheckContext& c, Findings& found) {
-  if (!c.files.config.document || !c.identity.architecture_name.empty()) return;
+  if (!c.files.config.document) return;
+  const Json& config = *c.files.config.document;
+  const auto names = config.find("architectures");
+  if (names != config.end() && names->is_array() && !names->empty()) return;
   // Diffusion models have a class name instead.
-  if (c.files.config.document->contains("_class_name")) return;
+  if (config.contains("_class_name")) return;
   found.add("architectures", "config.json names no architecture");
 }
 
@@ -136,8 +139,14 @@ void formats_agree(const CheckContext& c, Findings& found) {
   }
 }
 
+// A config without the list that it lives by (HQ222, HQ241) leaves every module out.
+bool lists_are_there(const CheckContext& c) {
+  if (c.declared.algo() == kMixed) return !c.declared.layers().empty();
+  return c.declared.dialect() != QuantDialect::kCompressedTensors || !c.declared.groups().empty();
+}
+
 void left_out_modules_are_dense(const CheckContext& c, Findings& found) {
-  if (!looked_into(c)) return;
+  if (!looked_into(c) || !lists_are_there(c)) return;
   for (const CheckedModule& module : c.modules.modules()) {
     if (!module.quantized() || module.declared || module.role == Role::kEmbedding ||
         module.role == Role::kNorm)

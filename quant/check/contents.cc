@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/base/cancel.h"
@@ -16,6 +17,7 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kShownFrom = int64_t{1} << 30;
 constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
 constexpr int64_t kStripe = 4096;  // elements looked at together
 
@@ -249,7 +251,9 @@ Contents read_contents(
   const std::vector<Piece> pieces = plan_pieces(snapshot, modules, request);
   int64_t total = 0;
   for (const Piece& piece : pieces) total += static_cast<int64_t>(piece.size);
-  Progress progress("check", total, "B");
+  // What is read in a moment needs no bar.
+  std::optional<Progress> progress;
+  if (total >= kShownFrom) progress.emplace("check", total, "B");
   std::mutex mutex;
   ThreadPool::global().parallel_for(std::ssize(pieces), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -257,7 +261,7 @@ Contents read_contents(
       const Piece& piece = pieces[i];
       const TensorContents found = look_at(piece);
       piece.tensor->shard->scan->drop(*piece.tensor->entry, piece.offset, piece.size);
-      progress.advance(static_cast<int64_t>(piece.size));
+      if (progress) progress->advance(static_cast<int64_t>(piece.size));
       const std::lock_guard lock(mutex);
       const auto [it, fresh] = contents.tensors.emplace(piece.tensor->entry->name, found);
       if (!fresh) merge(it->second, found);

@@ -15,9 +15,11 @@ namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing_fixture::fresh_path;
+using testing_fixture::random_checkpoint_tensors;
 using testing_fixture::RandomCheckpoint;
 using testing_fixture::write_random_checkpoint;
 
@@ -64,6 +66,8 @@ TEST(Inspect, TheIncludedModel) {
   EXPECT_TRUE(i.tied_head);
   EXPECT_EQ(i.dialect, "");
   EXPECT_TRUE(i.scanned);
+  EXPECT_EQ(i.active_parameters, 0);  // dense: all of them
+  EXPECT_EQ(i.dtypes, (std::map<std::string, int64_t>{{"BF16", i.bytes}}));
   EXPECT_THAT(faults(i), ::testing::IsEmpty());
   // 2048 x 256 of embeddings; 6 layers; norms of 256.
   const int64_t layer = 3 * 256 * 768 + 2 * 256 * 256 + 2 * 128 * 256 + 2 * 256;
@@ -98,6 +102,38 @@ TEST(Inspect, QuantizedFoldersCountParametersNotBytes) {
   EXPECT_THAT(faults(after), ::testing::IsEmpty());
 }
 
+TEST(Inspect, ActiveParametersOfExperts) {
+  const fs::path folder = fresh_path("inspect-moe");
+  RandomCheckpoint options;
+  options.architecture = "Qwen3MoeForCausalLM";
+  options.experts = 4;
+  options.intermediate = 64;
+  write_random_checkpoint(folder, options);
+  Json config = read_json_file(folder / "config.json");
+  config["num_experts"] = 4;
+  config["num_experts_per_tok"] = 1;
+  write_json_file(folder / "config.json", config);
+  const Inspection i = inspect_checkpoint(folder, {});
+  EXPECT_THAT(faults(i), ::testing::IsEmpty());
+  // Three of four experts rest: gate, up and down of [64, 256] in two layers.
+  EXPECT_EQ(i.parameters - i.active_parameters, 2 * 3 * 3 * 64 * 256);
+  EXPECT_THAT(inspection_text(i), HasSubstr("parameters a token"));
+
+  // A layer beyond the last predicts further tokens and is no part of the answer's path.
+  config["num_hidden_layers"] = 1;
+  config["num_nextn_predict_layers"] = 1;
+  write_json_file(folder / "config.json", config);
+  int64_t second_layer = 0;
+  for (const auto& [name, shape] : random_checkpoint_tensors(options)) {
+    const bool module = name.find("norm") == std::string::npos;
+    if (name.starts_with("model.layers.1.") && module) second_layer += shape.numel();
+  }
+  EXPECT_EQ(
+      inspect_checkpoint(folder, {}).active_parameters,
+      i.parameters - second_layer - 3 * 3 * 64 * 256
+  );
+}
+
 TEST(Inspect, SeveralProblemsAreFoundAtOnce) {
   const fs::path folder = sharded("inspect-many");
   edit_index(folder, "model.layers.0.mlp.up_proj.weight", "model.layers.0.mlp.wrong.weight");
@@ -109,14 +145,20 @@ TEST(Inspect, SeveralProblemsAreFoundAtOnce) {
   fs::remove(last);
   const Inspection i = inspect_checkpoint(folder, {});
   EXPECT_THAT(
-      faults(i), Contains(HasSubstr("puts model.layers.0.mlp.wrong.weight there, but it is not"))
+      faults(i),
+      Contains(AllOf(
+          HasSubstr("model.layers.0.mlp.wrong.weight: the index puts it into"),
+          HasSubstr("which does not have it")
+      ))
   );
   EXPECT_THAT(
       faults(i),
-      Contains(HasSubstr("model.layers.0.mlp.up_proj.weight is in the file, but not in the index"))
+      Contains(AllOf(
+          HasSubstr("model.layers.0.mlp.up_proj.weight: it is in"), HasSubstr("not in the index")
+      ))
   );
   EXPECT_THAT(faults(i), Contains(HasSubstr(last.filename().string() + ": the index names it")));
-  EXPECT_THAT(notes(i), Contains(HasSubstr("no tokenizer.json")));
+  EXPECT_THAT(notes(i), Contains(HasSubstr("tokenizer.json: there is no tokenizer")));
   EXPECT_TRUE(i.has_faults());
 }
 
@@ -144,7 +186,8 @@ TEST(Inspect, ScanFindsNan) {
   EXPECT_FALSE(inspect_checkpoint(folder, {}).has_faults());
   const Inspection i = inspect_checkpoint(folder, {true});
   EXPECT_THAT(
-      faults(i), Contains(HasSubstr("model.layers.1.mlp.down_proj.weight holds nan at [0, 3]"))
+      faults(i),
+      Contains(HasSubstr("model.layers.1.mlp.down_proj.weight: element [0, 3] is NaN or infinite"))
   );
 }
 
@@ -155,8 +198,11 @@ TEST(Inspect, MissingLayersAndStaleSizes) {
   write_json_file(folder / "config.json", config);
   edit_index(folder, "\"total_size\": ", "\"total_size\": 1");
   const Inspection i = inspect_checkpoint(folder, {});
-  EXPECT_THAT(faults(i), Contains(HasSubstr("3 layers, but layer 2 has no weights")));
-  EXPECT_THAT(notes(i), Contains(HasSubstr("total_size is 1")));
+  EXPECT_THAT(
+      faults(i),
+      Contains(HasSubstr("layer 2: config.json speaks of 3 layers, this one has no weights"))
+  );
+  EXPECT_THAT(notes(i), Contains(HasSubstr("metadata.total_size is 1")));
 }
 
 TEST(Inspect, HeadsThatConfigAndTensorsDisagreeOn) {
@@ -168,7 +214,8 @@ TEST(Inspect, HeadsThatConfigAndTensorsDisagreeOn) {
   config["tie_word_embeddings"] = false;
   write_json_file(folder / "config.json", config);
   EXPECT_THAT(
-      notes(inspect_checkpoint(folder, {})), Contains(HasSubstr("there is no lm_head tensor"))
+      faults(inspect_checkpoint(folder, {})),
+      Contains(HasSubstr("tie_word_embeddings is false, but there is no such tensor"))
   );
 }
 
@@ -190,7 +237,9 @@ TEST(Inspect, AFolderWithoutWeightsAndNoFolder) {
   const fs::path folder = fresh_path("inspect-empty");
   fs::create_directories(folder);
   const Inspection i = inspect_checkpoint(folder, {});
-  EXPECT_THAT(faults(i), Contains(HasSubstr("no .safetensors file")));
+  EXPECT_THAT(
+      faults(i), Contains(HasSubstr("model.safetensors: there is neither this file nor an index"))
+  );
   EXPECT_THROW(inspect_checkpoint(folder / "missing", {}), UsageError);
 }
 
