@@ -197,9 +197,9 @@ void other_modules_are_left_out(const CheckContext& c, Findings& found) {
                             c.declared.dialect() == QuantDialect::kCompressedTensors;
   if (!lists_matter || !any_quantized(c)) return;
   for (const CheckedModule& module : c.modules.modules()) {
-    // Engines themselves leave vision parts and embeddings alone.
-    const bool concerned = module.role == Role::kMoeRouter || module.role == Role::kLmHead ||
-                           module.role == Role::kOther;
+    // Engines themselves leave vision parts, embeddings and norms alone.
+    const bool concerned = !decoder_linear(module.role) && module.role != Role::kVision &&
+                           module.role != Role::kEmbedding && module.role != Role::kNorm;
     if (concerned && !in_mtp_layer(c, module) && promised_but_dense(module))
       found.add(module.name, "it is not quantized, and the config does not exclude it");
   }

@@ -2,7 +2,7 @@
 //
 // Engines cut q, k, v, gate and up along their rows and o and down along their columns, and they
 // merge q, k, v (gate, up) into one matrix whose parts must begin on block borders, also on one
-// device.
+// device. The small matrices of latent attention (q_a, kv_a) are copied to every device.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -108,7 +108,7 @@ void fp8_rows_keep_blocks(const CheckContext& c, Findings& found) {
   }
   for (const auto& [group, members] : c.modules.groups()) {
     for (const CheckedModule* member : members) {
-      if (member != members.back()) judge(*member);
+      if (member != members.back() && column_parallel(member->role)) judge(*member);
     }
   }
 }
@@ -117,7 +117,8 @@ void last_fp8_part_is_whole(const CheckContext& c, Findings& found) {
   if (c.options.tensor_parallel > 1) return;
   for (const auto& [group, members] : c.modules.groups()) {
     const CheckedModule& last = *members.back();
-    if (is_form(last, StoredForm::kFp8Block) && last.rows % kFp8Block != 0)
+    const bool merged = column_parallel(last.role) && is_form(last, StoredForm::kFp8Block);
+    if (merged && last.rows % kFp8Block != 0)
       found.add(last.name, fmt::format("{} rows", last.rows));
   }
 }
