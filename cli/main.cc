@@ -9,6 +9,7 @@
 #include "cli/calibrate.h"
 #include "cli/chat.h"
 #include "cli/check.h"
+#include "cli/convert.h"
 #include "cli/eval.h"
 #include "cli/generate.h"
 #include "cli/inspect.h"
@@ -54,6 +55,7 @@ void add_commands(CLI::App& app) {
   add_inspect(app);
   add_check(app);
   add_quantize(app);
+  add_convert(app);
   add_calibrate(app);
   add_train(app);
   add_eval(app);

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "recipes/step/bench_decode.h"
 #include "recipes/step/calibrate.h"
+#include "recipes/step/convert.h"
 #include "recipes/step/eval.h"
 #include "recipes/step/quantize.h"
 #include "recipes/step/train_eagle3.h"
@@ -18,8 +19,9 @@ std::unique_ptr<Step> make() {
   return std::make_unique<S>();
 }
 
-constexpr std::array<std::pair<std::string_view, std::unique_ptr<Step> (*)()>, 5> kSteps{{
+constexpr std::array<std::pair<std::string_view, std::unique_ptr<Step> (*)()>, 6> kSteps{{
     {"calibrate", make<CalibrateStep>},
+    {"convert", make<ConvertStep>},
     {"quantize", make<QuantizeStep>},
     {"train-eagle3", make<TrainEagle3Step>},
     {"bench-decode", make<BenchDecodeStep>},
