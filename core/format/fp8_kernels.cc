@@ -11,11 +11,14 @@ HONE_SIMD bool exact_reciprocal(float scale) {
   return (pattern & 0x7FFFFFU) == 0 && exponent >= 1 && exponent <= 253;
 }
 
+// Scales from here on do not survive 256 times their size.
+constexpr float kLargeScale = 0x1p119F;
+
 template <typename Load, bool kMultiply>
 HONE_SIMD void encode_each(const std::byte* source, int64_t n, float scale, uint8_t* codes) {
-  const f32x16 factor = set1(kMultiply ? 1.0F / scale : scale);
+  const f32x16 factor = set1(kMultiply ? 1.0F / scale * 0x1p-8F : scale * 256.0F);
   for_lanes<Load>(source, n, [factor, codes](int64_t i, int lanes, f32x16 x) {
-    const u8x16 packed = to_e4m3(kMultiply ? x * factor : x / factor);
+    const u8x16 packed = to_e4m3_of_256th(kMultiply ? x * factor : x / factor);
     if (lanes == kLanes) {
       store_u8(codes + i, packed);
     } else {
@@ -30,6 +33,13 @@ void encode_row(DType type, const std::byte* source, int64_t n, float scale, uin
   with_loader(type, [=](auto loader) {
     if (exact_reciprocal(scale)) {
       encode_each<decltype(loader), true>(source, n, scale, codes);
+    } else if (scale >= kLargeScale) {
+      for (int64_t i = 0; i < n; ++i) {
+        const f32x16 x = load_tail<decltype(loader)>(source + i * decltype(loader)::kSize, 1);
+        uint8_t buffer[kLanes];
+        store_u8(buffer, to_e4m3(x / set1(scale)));
+        codes[i] = buffer[0];
+      }
     } else {
       encode_each<decltype(loader), false>(source, n, scale, codes);
     }

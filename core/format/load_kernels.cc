@@ -83,6 +83,18 @@ void store_row(DType type, const float* source, int64_t n, std::byte* out) {
 
 uint32_t amax_row(DType type, const std::byte* source, int64_t n) {
   return with_loader(type, [source, n](auto loader) {
+    if constexpr (decltype(loader)::kSize == 2) {
+      __m256i most = _mm256_setzero_si256();
+      int64_t i = 0;
+      for (; i + kLanes <= n; i += kLanes)
+        most = _mm256_max_epu16(most, magnitude_bits(source + 2 * i));
+      if (i < n) {
+        alignas(32) std::byte rest[2 * kLanes] = {};
+        std::memcpy(rest, source + 2 * i, static_cast<size_t>(2 * (n - i)));
+        most = _mm256_max_epu16(most, magnitude_bits(rest));
+      }
+      return decltype(loader)::widen_bits(hmax_u16(most));
+    }
     i32x16 best = set1_i32(0);
     for_lanes<decltype(loader)>(source, n, [&best](int64_t, int, f32x16 x) {
       best = max(best, as_i32(abs(x)));

@@ -8,7 +8,6 @@ constexpr int64_t kBlock = 32;
 
 // Sixteen blocks of a row: their scale codes and the factors 2^(127 - code).
 struct ChunkScales {
-  alignas(64) int32_t amax[kLanes];
   alignas(64) float factor[kLanes];
   uint8_t codes[kLanes];
 };
@@ -26,13 +25,8 @@ HONE_SIMD f32x16 scales_of(i32x16 codes) {
 template <typename Load>
 HONE_SIMD i32x16
 choose_scales(const MxRowArgs& row, int64_t block0, int64_t blocks, ChunkScales& c) {
-  for (int64_t b = 0; b < blocks; ++b) {
-    const std::byte* source = row.source + (block0 + b) * kBlock * Load::kSize;
-    const f32x16 low = Load::at(source);
-    const f32x16 high = Load::at(source + kLanes * Load::kSize);
-    c.amax[b] = hmax(max(as_i32(abs(low)), as_i32(abs(high))));
-  }
-  const i32x16 amax = load_i32(c.amax);
+  const i32x16 amax =
+      as_i32(block_amaxes<Load, kBlock>(row.source + block0 * kBlock * Load::kSize, blocks));
   const i32x16 raw = shr<23>(amax + set1_i32(row.add)) - set1_i32(row.emax);
   const i32x16 codes = select(equal(amax, set1_i32(0)), set1_i32(127), max(raw, set1_i32(0)));
   store_u8(c.codes, narrow_u8(codes));
@@ -43,15 +37,15 @@ choose_scales(const MxRowArgs& row, int64_t block0, int64_t blocks, ChunkScales&
 
 template <typename Load, bool kFp4>
 HONE_SIMD void encode_block(const std::byte* source, float scale, uint8_t* codes) {
-  const f32x16 factor = set1(scale);
+  const f32x16 factor = set1(kFp4 ? scale : scale * 0x1p-8F);
   const f32x16 low = Load::at(source) * factor;
   const f32x16 high = Load::at(source + kLanes * Load::kSize) * factor;
   if constexpr (kFp4) {
     store_e2m1(codes, low);
     store_e2m1(codes + kLanes / 2, high);
   } else {
-    store_e4m3(codes, low);
-    store_e4m3(codes + kLanes, high);
+    store_u8(codes, to_e4m3_of_256th(low));
+    store_u8(codes + kLanes, to_e4m3_of_256th(high));
   }
 }
 
@@ -67,7 +61,6 @@ HONE_SIMD uint32_t encode_each(const MxRowArgs& row) {
       std::memcpy(c.codes, row.scales + block0, static_cast<size_t>(blocks));
       store(c.factor, inverse_scales(widen_u8(load_u8(c.codes))));
     } else {
-      // Lanes beyond `blocks` repeat earlier blocks of the row.
       amax = max(amax, choose_scales<Load>(row, block0, blocks, c));
     }
     for (int64_t b = 0; b < blocks; ++b) {

@@ -32,10 +32,9 @@ HONE_SIMD void choose_scales(
   if (row.rule == Nvfp4ScaleRule::kGiven) {
     std::memcpy(c.codes, row.scales + block0, static_cast<size_t>(blocks));
   } else {
-    for (int64_t b = 0; b < blocks; ++b) {
-      c.amax[b] = block_amax(Load::at(row.source + (block0 + b) * kBlock * Load::kSize));
-    }
-    store_u8(c.codes, narrow_u8(scale_codes(load(c.amax), g, row.rule)));
+    const f32x16 amax =
+        block_amaxes<Load, kBlock>(row.source + block0 * kBlock * Load::kSize, blocks);
+    store_u8(c.codes, narrow_u8(scale_codes(amax, g, row.rule)));
     std::memcpy(row.scales + block0, c.codes, static_cast<size_t>(blocks));
   }
   store(c.scale, load_e4m3(c.codes) * g);

@@ -19,7 +19,7 @@ struct LoadKernels {
 };
 
 struct Fp8Kernels {
-  // codes[i] = e4m3_encode(source[i] / scale)
+  // codes[i] = e4m3_encode(source[i] / scale); source finite, scale positive and finite
   void (*encode)(DType type, const std::byte* source, int64_t n, float scale, uint8_t* codes);
   // out[i] = e4m3_decode(codes[i]) * scale
   void (*decode)(const uint8_t* codes, int64_t n, float scale, float* out);

@@ -115,6 +115,21 @@ HONE_SIMD u8x16 to_e4m3(f32x16 x) {
   return narrow_u8(e4m3_codes(x));
 }
 
+// e4m3_encode(256 x) where x is not NaN: an F16 read as an E4M3 code is 2^-8 of its value, so that
+// what is rounded to three mantissa bits (or to units of 2^-17) only has to be converted.
+HONE_SIMD u8x16 to_e4m3_of_256th(f32x16 x) {
+  const f32x16 a = min(abs(x), set1(1.75F));
+  // Adding 2^20 times the power of two below (at least 2^-14) leaves three mantissa bits.
+  const i32x16 power = max(as_i32(a) & set1_i32(0x7F800000), set1_i32((127 - 14) << 23));
+  const f32x16 magic = as_f32(power + set1_i32(20 << 23));
+  const i32x16 sign = as_i32(x) & set1_i32(INT32_MIN);
+  const __m256i half = to_f16(as_f32(as_i32((a + magic) - magic) | sign)).v;
+  const __m256i low = _mm256_and_si256(_mm256_srli_epi16(half, 7), _mm256_set1_epi16(0x7F));
+  const __m256i high = _mm256_and_si256(_mm256_srli_epi16(half, 8), _mm256_set1_epi16(0x80));
+  const __m256i codes = _mm256_or_si256(low, high);
+  return {_mm_packus_epi16(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1))};
+}
+
 // e2m1_encode; one code in the low nibble of each lane.
 HONE_SIMD i32x16 e2m1_codes(f32x16 x) {
   const SignMagnitude parts = split_sign(x);

@@ -80,6 +80,14 @@ TEST_P(Fp8ScaledTest, EdgesOfTheRange) {
   const QuantizedTensor clamped = quantize_fp8_tensor(matrix.view(), 0x1p-100F, "w", pool_);
   EXPECT_EQ(bytes_of(clamped.codes)[6], 0x7E);
   EXPECT_EQ(bytes_of(clamped.codes)[8], 0xFE);
+  // The largest scales.
+  for (const float g : {0x1p127F, 0x1.8p126F, 0x1.4p119F, 0x1.6p110F}) {
+    const QuantizedTensor coarse = quantize_fp8_tensor(matrix.view(), g, "w", pool_);
+    for (size_t i = 0; i < 12; ++i) {
+      const auto scaled = static_cast<float>(double{matrix.as<float>()[i]} / g);
+      EXPECT_EQ(bytes_of(coarse.codes)[i], reference::e4m3_code(scaled)) << g << " " << i;
+    }
+  }
 }
 
 TEST_P(Fp8ScaledTest, SlabsAndThreadsDoNotMatter) {

@@ -21,6 +21,7 @@ int64_t encode_mismatches(uint64_t begin, uint64_t end, uint32_t step) {
   int64_t wrong = 0;
   uint32_t bits_in[kLanes];
   uint8_t fp8[kLanes];
+  uint8_t scaled8[kLanes];
   int32_t fp4[kLanes];
   uint16_t half[kLanes];
   float rounded8[kLanes];
@@ -28,6 +29,7 @@ int64_t encode_mismatches(uint64_t begin, uint64_t end, uint32_t step) {
   for (uint64_t at = begin; at < end; at += uint64_t{step} * kLanes) {
     const f32x16 x = pattern(static_cast<uint32_t>(at), step, bits_in);
     store_e4m3(fp8, x);
+    store_u8(scaled8, to_e4m3_of_256th(x * set1(0x1p-8F)));
     store_i32(fp4, e2m1_codes(x));
     store_bf16(half, x);
     store(rounded8, round_e4m3(x));
@@ -38,6 +40,7 @@ int64_t encode_mismatches(uint64_t begin, uint64_t end, uint32_t step) {
       wrong += fp4[i] != e2m1_encode(value);
       wrong += half[i] != bf16_encode(value);
       if ((bits_in[i] & 0x7FFFFFFFU) > 0x7F800000U) continue;
+      wrong += scaled8[i] != e4m3_encode(value);
       wrong += bits_as<uint32_t>(rounded8[i]) != bits_as<uint32_t>(e4m3_decode(fp8[i]));
       wrong += bits_as<uint32_t>(rounded4[i]) != bits_as<uint32_t>(e2m1_decode(e2m1_encode(value)));
     }
