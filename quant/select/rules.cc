@@ -7,6 +7,10 @@ namespace {
 
 constexpr std::string_view kKeep = "keep";
 
+bool is_fp4(Format format) {
+  return format == Format::kNvfp4 || format == Format::kMxfp4;
+}
+
 // Why a role stays by default; empty: the scheme applies.
 std::string_view kept_by_default(Role role, const Scheme* scheme) {
   switch (role) {
@@ -23,9 +27,8 @@ std::string_view kept_by_default(Role role, const Scheme* scheme) {
     case Role::kOther:
       return "unknown role stays";
     case Role::kAttnKvB:
-      return scheme != nullptr && scheme->format == Format::kNvfp4
-                 ? "engines absorb kv_b into other matrices"
-                 : "";
+      return scheme != nullptr && is_fp4(scheme->format) ? "engines absorb kv_b into other matrices"
+                                                         : "";
     default:
       return "";
   }

@@ -39,7 +39,7 @@ struct RuleDecision {
 
 // `scheme` (may be nullptr: keep) applies to attention, MLP and expert projections; embeddings,
 // lm_head, norms, routers, vision parts and modules of unknown role stay; kv_b of multi-head latent
-// attention stays in NVFP4 (engines absorb it into other matrices at load).
+// attention stays in FP4 formats (engines absorb it into other matrices at load).
 RuleDecision decide(
     std::span<const Rule> rules,
     const Scheme* scheme,

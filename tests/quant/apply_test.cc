@@ -415,6 +415,63 @@ TEST(Apply, ThreadsSlabsAndRunsDoNotChangeTheBytes) {
   }
 }
 
+TEST(Apply, SearchedScalesDoNotDependOnThreadsAndSlabs) {
+  const fs::path source = fresh_path("apply-search-in");
+  RandomCheckpoint options;
+  options.intermediate = 1040;
+  write_random_checkpoint(source, options);
+  for (const ScaleChoice choice : {ScaleChoice::kMse, ScaleChoice::kFourOverSix}) {
+    ApplyOptions searched;
+    searched.scale = choice;
+    searched.column_weights["model.layers.0.mlp.down_proj"] = std::vector<float>(1040, 0.5F);
+    searched.column_weights["model.layers.0.mlp.down_proj"][3] = 100.0F;
+    const fs::path first = fresh_path("apply-search-1");
+    quantize(source, first, "nvfp4a16", searched);
+    searched.slab_bytes = 1;
+    ThreadPool::set_threads(3);
+    const fs::path second = fresh_path("apply-search-2");
+    quantize(source, second, "nvfp4a16", searched);
+    ThreadPool::set_threads(2);
+    EXPECT_EQ(folder_bytes(first), folder_bytes(second)) << scale_choice_name(choice);
+  }
+}
+
+TEST(Apply, SearchedScalesErrLessAndFusedGroupsStillShareOne) {
+  const fs::path source = fresh_path("apply-less-in");
+  write_random_checkpoint(source, {});
+  const Tensors weights = reference::read_folder(source);
+  const auto errors = [&](ScaleChoice choice) {
+    const fs::path folder = fresh_path("apply-less-out");
+    ApplyOptions options;
+    options.scale = choice;
+    quantize(source, folder, "nvfp4a16", options);
+    const auto checkpoint = Checkpoint::open(folder);
+    const Dialect* dialect = detect_dialect(*checkpoint);
+    std::map<std::string, double> found;
+    std::map<std::string, float> globals;
+    for (const std::string& module : dialect->modules(*checkpoint)) {
+      const QuantizedTensor tensor = dialect->read(*checkpoint, module);
+      std::vector<float> decoded(static_cast<size_t>(tensor.rows * tensor.cols));
+      dequantize_rows(tensor, 0, tensor.rows, decoded.data());
+      const reference::Matrix w = reference::matrix_of(weights.at(module + ".weight"));
+      found[module] = reference::relative_error({decoded.begin(), decoded.end()}, w.values);
+      globals[module] = tensor.global.value;
+    }
+    const std::string layer = "model.layers.0.";
+    EXPECT_EQ(globals.at(layer + "self_attn.q_proj"), globals.at(layer + "self_attn.v_proj"));
+    EXPECT_EQ(globals.at(layer + "mlp.gate_proj"), globals.at(layer + "mlp.up_proj"));
+    return found;
+  };
+  const auto amax = errors(ScaleChoice::kAmax);
+  const auto mse = errors(ScaleChoice::kMse);
+  const auto four_over_six = errors(ScaleChoice::kFourOverSix);
+  for (const auto& [module, error] : amax) {
+    EXPECT_LT(four_over_six.at(module), error) << module;
+    EXPECT_LT(mse.at(module), 0.96 * error) << module;
+    EXPECT_LT(mse.at(module), four_over_six.at(module)) << module;
+  }
+}
+
 // ---- bad input
 
 TEST(Apply, NanAndInfinityAreNamedWithTheirPlace) {

@@ -60,6 +60,19 @@ TEST(InputScale, FusedGroupsShareTheLargest) {
   EXPECT_EQ(scales.at("o"), 2.0F);
 }
 
+TEST(InputScale, StaticFp8HasItsOwnRange) {
+  Plan plan;
+  plan.entries = {
+      entry("q", Role::kAttnQ, "qkv", 0, "fp8-tensor"),
+      entry("k", Role::kAttnK, "qkv", 0, "fp8-tensor")};
+  CalibrationStats stats;
+  stats.modules = {{"q", stats_of(2.0F)}, {"k", stats_of(896.0F)}};
+  const auto scales = input_scales(plan, stats, "calib.h5");
+  EXPECT_EQ(scales.at("q"), 2.0F);
+  EXPECT_EQ(scales.at("k"), 2.0F);
+  EXPECT_TRUE(needs_input_scales(plan));
+}
+
 TEST(InputScale, ScalesSurviveInversion) {
   Plan plan;
   plan.entries = {entry("o", Role::kAttnO, "")};

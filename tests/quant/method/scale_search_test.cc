@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/rng.h"
+#include "core/format/block_fp8.h"
 #include "core/format/e8m0.h"
 #include "core/format/nvfp4.h"
 #include "quant/method/rtn.h"
@@ -247,6 +248,29 @@ TEST_P(ScaleSearch, BlockFp8NeverDoesWorseThanTheAmaxRule) {
     }
     EXPECT_GE(changed, kind == ScaleKind::kF32 ? 1 : 0);
   }
+}
+
+TEST_P(ScaleSearch, PowerOfTwoBlocksKeepTheirValuesWhenRequantized) {
+  // What engines do at load: decode, take the amax rule's power of two, encode again.
+  const Tensor matrix = random_matrix(DType::kBF16, 256, 384, 63);
+  SearchOptions options;
+  options.format = Format::kBlockFp8;
+  options.scale_kind = ScaleKind::kUe8m0;
+  const Encoded got = encode(matrix, options);
+  QuantizedTensor tensor;
+  tensor.rows = 256;
+  tensor.cols = 384;
+  tensor.codes = Tensor(DType::kF8E4M3, {256, 384});
+  tensor.block_scales = Tensor(DType::kF32, {2, 3});
+  std::memcpy(tensor.codes.bytes(), got.codes.data(), got.codes.size());
+  std::memcpy(tensor.block_scales.bytes(), got.scales.data(), got.scales.size());
+  Tensor decoded(DType::kF32, {256, 384});
+  dequantize_rows(tensor, 0, 256, decoded.as<float>().data());
+  const QuantizedTensor again =
+      quantize_block_fp8(decoded.view(), {Fp8Scale::kPowerOfTwo, 1e-4F}, "w", pool_);
+  Tensor twice(DType::kF32, {256, 384});
+  dequantize_rows(again, 0, 256, twice.as<float>().data());
+  EXPECT_EQ(bytes_of(twice), bytes_of(decoded));
 }
 
 TEST_P(ScaleSearch, MxFindsTheBestOfThreePowers) {

@@ -194,6 +194,32 @@ TEST(QuantizeStep, StatisticsWithoutAModuleAreRefused) {
   );
 }
 
+TEST(QuantizeStep, SearchedScalesAreWeightedByTheStatistics) {
+  const fs::path model = fresh_path("step-search-in");
+  write_random_checkpoint(model, {});
+  const fs::path path = write_stats(model, "step-search.h5", false);
+  CalibrationStats stats = CalibrationStats::load(path);
+  for (auto& [module, measured] : stats.modules) {
+    measured.input_channel_amax.assign(static_cast<size_t>(measured.cols), 4.0F);
+    measured.input_mean_square.assign(static_cast<size_t>(measured.cols), 0.01);
+    measured.input_mean_square[1] = 9.0;
+  }
+  fs::remove(path);
+  stats.save(path);
+  const auto weights = [&](const char* scale, bool with_stats) {
+    const fs::path output = fresh_path("step-search-out");
+    QuantizeStep step = step_for(model, output, "nvfp4a16");
+    step.scale = scale;
+    if (with_stats) step.stats = path.string();
+    step.run();
+    return folder_bytes(output).at("model.safetensors");
+  };
+  EXPECT_EQ(weights("amax", true), weights("amax", false));
+  EXPECT_NE(weights("mse", false), weights("amax", false));
+  EXPECT_NE(weights("mse", true), weights("mse", false));
+  EXPECT_NE(weights("4over6", false), weights("amax", false));
+}
+
 TEST(QuantizeStep, OptionsThatContradictEachOther) {
   const fs::path model = fresh_path("step-options-in");
   write_random_checkpoint(model, {});
@@ -208,6 +234,14 @@ TEST(QuantizeStep, OptionsThatContradictEachOther) {
   EXPECT_THAT(error([](auto& s) { s.select = "auto"; }), HasSubstr("needs --bits"));
   EXPECT_THAT(error([](auto& s) { s.bits = 5; }), HasSubstr("--select auto"));
   EXPECT_THAT(error([](auto& s) { s.scale_kind = "e8"; }), HasSubstr("unknown scale kind"));
+  EXPECT_THAT(error([](auto& s) { s.scale = "best"; }), HasSubstr("known: amax, mse, 4over6"));
+  EXPECT_THAT(
+      error([](auto& s) {
+        s.scheme = "fp8-block";
+        s.scale = "4over6";
+      }),
+      HasSubstr("--scale 4over6 with scheme fp8-block: Four-Over-Six")
+  );
   EXPECT_THAT(error([](auto& s) { s.engine = "tgi"; }), HasSubstr("unknown engine"));
   EXPECT_THAT(error([](auto& s) { s.dialect = "gguf"; }), HasSubstr("unknown dialect"));
   EXPECT_THAT(error([](auto& s) { s.max_shard_gb = 0; }), HasSubstr("max-shard-gb is 0"));
