@@ -30,7 +30,7 @@ NameList::NameList(NameStyle style, std::vector<std::string> entries)
     if (wildcard == std::string::npos) {
       exact_.emplace(entry, i);
     } else {
-      patterns_.push_back({i, entry, wildcard});
+      patterns_.push_back({i, entry, entry + ".*", wildcard});
     }
   }
 }
@@ -63,7 +63,8 @@ int64_t NameList::match(std::string_view module) const {
   for (const Pattern& pattern : patterns_) {
     if (!better(pattern.index)) continue;
     if (name.compare(0, pattern.literal, pattern.text, 0, pattern.literal) != 0) continue;
-    if (fnmatch(pattern.text.c_str(), name.c_str(), FNM_NOESCAPE) == 0)
+    if (fnmatch(pattern.text.c_str(), name.c_str(), FNM_NOESCAPE) == 0 ||
+        fnmatch(pattern.below.c_str(), name.c_str(), FNM_NOESCAPE) == 0)
       best = static_cast<int64_t>(pattern.index);
   }
   for (const Expression& expression : expressions_) {

@@ -13,8 +13,8 @@
 namespace hone {
 
 enum class NameStyle : uint8_t {
-  // modules_to_not_convert, exclude_modules: `*` and `?` as fnmatch over the whole name; a name
-  // without them means the module, or every module below or around it ("gate", "vision_tower").
+  // modules_to_not_convert, exclude_modules: `*` and `?` as fnmatch over the whole name or the name
+  // of a module above; without them any run of whole components ("gate", "vision_tower").
   kGlob,
   // compressed-tensors: the exact name, or "re:<expression>" that must match from the start on.
   kRegex,
@@ -37,6 +37,7 @@ class NameList {
   struct Pattern {
     size_t index = 0;
     std::string text;
+    std::string below;   // the same for what stands below the module
     size_t literal = 0;  // characters before the first wildcard
   };
   struct Expression {

@@ -13,6 +13,10 @@ TEST(NameList, GlobsMatchTheWholeName) {
   EXPECT_EQ(list.match("model.layers.10.mlp.gate"), -1);
   EXPECT_EQ(list.match("x.model.layers.0.mlp.gate"), -1);
   EXPECT_EQ(list.match("model.layers.3.mlp.shared_experts.up_proj"), 1);
+  // GPT-OSS: what stands above the module.
+  const NameList above(NameStyle::kGlob, {"model.layers.*.self_attn"});
+  EXPECT_TRUE(above.matches("model.layers.0.self_attn.q_proj"));
+  EXPECT_FALSE(above.matches("model.layers.0.self_attn_norm"));
 }
 
 TEST(NameList, NamesWithoutWildcardsMeanWholeComponents) {
