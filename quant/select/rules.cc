@@ -11,8 +11,9 @@ bool is_fp4(Format format) {
   return format == Format::kNvfp4 || format == Format::kMxfp4;
 }
 
-// Why a role stays by default; empty: the scheme applies.
-std::string_view kept_by_default(Role role, const Scheme* scheme) {
+}  // namespace
+
+std::string_view kept_by_default(Role role, bool four_bits) {
   switch (role) {
     case Role::kEmbedding:
       return "embeddings stay";
@@ -24,17 +25,36 @@ std::string_view kept_by_default(Role role, const Scheme* scheme) {
       return "routers stay";
     case Role::kVision:
       return "vision parts stay";
+    case Role::kAudio:
+      return "audio parts stay";
+    case Role::kAttnSinks:
+      return "attention sinks stay";
+    case Role::kAttnIndexer:
+      return "indexers of sparse attention stay";
+    case Role::kLinearAttn:
+      return "parts of linear attention stay";
+    case Role::kMoeLatent:
+      return "projections of the experts' latent space stay";
+    case Role::kResidual:
+      return "residual scores stay";
+    case Role::kMtp:
+      return "the input projection of prediction layers stays";
+    case Role::kPosition:
+      return "position tables stay";
+    case Role::kModulation:
+      return "modulation layers stay";
+    case Role::kCondition:
+      return "embedders of patches, text and time stay";
+    case Role::kProjectOut:
+      return "the projection back to patches stays";
     case Role::kOther:
       return "unknown role stays";
     case Role::kAttnKvB:
-      return scheme != nullptr && is_fp4(scheme->format) ? "engines absorb kv_b into other matrices"
-                                                         : "";
+      return four_bits ? "engines absorb kv_b into other matrices" : "";
     default:
       return "";
   }
 }
-
-}  // namespace
 
 Rule Rule::parse(std::string_view text) {
   const size_t equals = text.rfind('=');
@@ -72,7 +92,8 @@ RuleDecision decide(
     if (rules[i].matches(role, module, tensor))
       return {rules[i].scheme, "rule " + rules[i].text, &rules[i]};
   }
-  const std::string_view kept = kept_by_default(role, scheme);
+  const bool four_bits = scheme != nullptr && is_fp4(scheme->format);
+  const std::string_view kept = kept_by_default(role, four_bits);
   if (!kept.empty()) return {nullptr, "default: " + std::string(kept), nullptr};
   if (scheme == nullptr) return {nullptr, "default: no scheme", nullptr};
   return {scheme, "scheme " + std::string(scheme->name), nullptr};

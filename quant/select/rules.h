@@ -37,9 +37,14 @@ struct RuleDecision {
   }
 };
 
-// `scheme` (may be nullptr: keep) applies to attention, MLP and expert projections; embeddings,
-// lm_head, norms, routers, vision parts and modules of unknown role stay; kv_b of multi-head latent
-// attention stays in FP4 formats (engines absorb it into other matrices at load).
+// Why modules of a role stay unquantized unless a rule says otherwise; empty: they are quantized.
+// Attention, MLP and expert projections are; embeddings, lm_head, norms, routers, towers, parts of
+// linear attention, modulation of diffusion models and modules of unknown role are not. kv_b of
+// multi-head latent attention stays at four bits (engines absorb it into other matrices at load).
+std::string_view kept_by_default(Role role, bool four_bits);
+
+// The last rule that matches, or else `scheme` (may be nullptr: keep) for roles that are not
+// kept_by_default().
 RuleDecision decide(
     std::span<const Rule> rules,
     const Scheme* scheme,

@@ -260,6 +260,8 @@ ConfigIdentity ConfigIdentity::parse(const Json& config, const std::string& sour
   if (names != config.end() && names->is_array() && !names->empty()) {
     require_data(names->front().is_string(), "{}: architectures[0] is no string", source);
     identity.architecture_name = names->front().get<std::string>();
+  } else {
+    identity.architecture_name = json_string_or(config, "_class_name", "", source);
   }
   identity.model_type = json_string_or(config, "model_type", "", source);
   // Some families have lists there, one number for each layer: not said.

@@ -64,7 +64,8 @@ struct ModelConfig {
 
 // What every config.json says, with or without a forward pass for its architecture.
 struct ConfigIdentity {
-  std::string architecture_name;  // first of "architectures"; empty when there is none
+  // First of "architectures", or diffusers' "_class_name"; empty when there is none.
+  std::string architecture_name;
   std::string model_type;         // empty when missing
   bool tied_embeddings = false;   // also of a nested text_config
   bool tie_said = false;          // tie_word_embeddings is there at all

@@ -1,11 +1,14 @@
 #include "runtime/model/schema.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
+#include <numeric>
+
+#include <fmt/ranges.h>
 
 #include "core/base/error.h"
+#include "runtime/model/config/dimensions.h"
+#include "runtime/model/schema/patterns.h"
 
 namespace hone {
 namespace {
@@ -28,6 +31,10 @@ constexpr RoleName kRoleNames[] = {
     {Role::kAttnQB, "attn.q_b"},
     {Role::kAttnKvA, "attn.kv_a"},
     {Role::kAttnKvB, "attn.kv_b"},
+    {Role::kAttnGate, "attn.gate"},
+    {Role::kAttnSinks, "attn.sinks"},
+    {Role::kAttnIndexer, "attn.indexer"},
+    {Role::kLinearAttn, "linear_attn"},
     {Role::kMlpGate, "mlp.gate"},
     {Role::kMlpUp, "mlp.up"},
     {Role::kMlpDown, "mlp.down"},
@@ -37,7 +44,15 @@ constexpr RoleName kRoleNames[] = {
     {Role::kMoeUp, "moe.up"},
     {Role::kMoeDown, "moe.down"},
     {Role::kMoeGateUp, "moe.gate_up"},
+    {Role::kMoeLatent, "moe.latent"},
+    {Role::kResidual, "residual"},
+    {Role::kMtp, "mtp"},
+    {Role::kPosition, "position"},
     {Role::kVision, "vision"},
+    {Role::kAudio, "audio"},
+    {Role::kModulation, "modulation"},
+    {Role::kCondition, "condition"},
+    {Role::kProjectOut, "project_out"},
     {Role::kOther, "other"},
 };
 
@@ -64,191 +79,7 @@ constexpr LayerName kLlamaLayer[] = {
     {kLlamaMlp, "down_proj", Role::kMlpDown},
 };
 
-using Parts = std::vector<std::string_view>;
-
-Parts split(std::string_view name) {
-  Parts parts;
-  size_t begin = 0;
-  while (begin <= name.size()) {
-    const size_t dot = std::min(name.find('.', begin), name.size());
-    parts.push_back(name.substr(begin, dot - begin));
-    begin = dot + 1;
-  }
-  return parts;
-}
-
-bool any_of(const Parts& parts, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(parts, [&](std::string_view part) {
-    return std::ranges::find(words, part) != words.end();
-  });
-}
-
-bool any_contains(const Parts& parts, std::initializer_list<std::string_view> words) {
-  return std::ranges::any_of(parts, [&](std::string_view part) {
-    return std::ranges::any_of(words, [&](std::string_view word) {
-      return part.find(word) != std::string_view::npos;
-    });
-  });
-}
-
-// Image towers and the projectors behind them. Their inner names look like a decoder's, so this
-// is asked first.
-bool is_vision(const Parts& parts) {
-  return any_of(
-             parts,
-             {"visual",
-              "vit",
-              "image_encoder",
-              "img_processor",
-              "sam_model",
-              "projector",
-              "mm_projector",
-              "multi_modal_projector",
-              "image_newline",
-              "view_seperator",
-              "mlp1"}
-         ) ||
-         any_contains(parts, {"vision", "patch_embed", "img_projection", "image_"});
-}
-
-bool is_norm(std::string_view part) {
-  return part.find("norm") != std::string_view::npos || part.starts_with("ln_");
-}
-
-// "layers.7" -> 7; also blocks of GPT-2 ("h.7") and Molmo ("blocks.7").
-int64_t layer_of(const Parts& parts) {
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    const std::string_view p = parts[i];
-    if (p != "layers" && p != "h" && p != "blocks" && p != "block" && p != "layer") continue;
-    const std::string_view digits = parts[i + 1];
-    int64_t layer = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
-    if (error == std::errc() && end == digits.data() + digits.size() && layer >= 0) return layer;
-  }
-  return -1;
-}
-
-// Leaf names whose role does not depend on where they stand.
-std::optional<Role> fixed_role(std::string_view leaf) {
-  static const std::map<std::string_view, Role> kLeaves = {
-      {"embed_tokens", Role::kEmbedding},
-      {"tok_embeddings", Role::kEmbedding},
-      {"word_embeddings", Role::kEmbedding},
-      {"embed_in", Role::kEmbedding},
-      {"wte", Role::kEmbedding},
-      {"wpe", Role::kEmbedding},
-      {"lm_head", Role::kLmHead},
-      {"embed_out", Role::kLmHead},
-      {"shared_head", Role::kLmHead},
-      {"q_proj", Role::kAttnQ},
-      {"wq", Role::kAttnQ},
-      {"k_proj", Role::kAttnK},
-      {"wk", Role::kAttnK},
-      {"v_proj", Role::kAttnV},
-      {"wv", Role::kAttnV},
-      {"o_proj", Role::kAttnO},
-      {"wo", Role::kAttnO},
-      {"attn_out", Role::kAttnO},
-      {"qkv_proj", Role::kAttnQkv},
-      {"query_key_value", Role::kAttnQkv},
-      {"Wqkv", Role::kAttnQkv},
-      {"c_attn", Role::kAttnQkv},
-      {"att_proj", Role::kAttnQkv},
-      {"q_a_proj", Role::kAttnQA},
-      {"q_b_proj", Role::kAttnQB},
-      {"kv_a_proj_with_mqa", Role::kAttnKvA},
-      {"kv_b_proj", Role::kAttnKvB},
-      {"router", Role::kMoeRouter},
-      {"shared_expert_gate", Role::kMoeRouter},
-      {"dense_h_to_4h", Role::kMlpUp},
-      {"dense_4h_to_h", Role::kMlpDown},
-      {"c_fc", Role::kMlpUp},
-  };
-  const auto it = kLeaves.find(leaf);
-  if (it == kLeaves.end()) return std::nullopt;
-  return it->second;
-}
-
-// Feed-forward leaves: the same words in dense layers and in experts.
-enum class MlpPart : uint8_t { kGate, kUp, kDown, kGateUp };
-
-std::optional<MlpPart> mlp_part(std::string_view leaf) {
-  static const std::map<std::string_view, MlpPart> kLeaves = {
-      {"gate_proj", MlpPart::kGate},
-      {"w1", MlpPart::kGate},
-      {"up_proj", MlpPart::kUp},
-      {"w3", MlpPart::kUp},
-      {"fc1", MlpPart::kUp},
-      {"down_proj", MlpPart::kDown},
-      {"w2", MlpPart::kDown},
-      {"fc2", MlpPart::kDown},
-      {"ff_out", MlpPart::kDown},
-      {"gate_up_proj", MlpPart::kGateUp},
-      {"w13", MlpPart::kGateUp},
-      {"ff_proj", MlpPart::kGateUp},
-  };
-  // GPT-OSS appends what is stored: gate_up_proj_blocks, gate_up_proj_scales, gate_up_proj_bias.
-  for (const std::string_view suffix : {"_blocks", "_scales", "_bias"}) {
-    if (leaf.ends_with(suffix)) leaf.remove_suffix(suffix.size());
-  }
-  const auto it = kLeaves.find(leaf);
-  if (it == kLeaves.end()) return std::nullopt;
-  return it->second;
-}
-
-Role mlp_role(MlpPart part, bool routed) {
-  switch (part) {
-    case MlpPart::kGate:
-      return routed ? Role::kMoeGate : Role::kMlpGate;
-    case MlpPart::kUp:
-      return routed ? Role::kMoeUp : Role::kMlpUp;
-    case MlpPart::kDown:
-      return routed ? Role::kMoeDown : Role::kMlpDown;
-    case MlpPart::kGateUp:
-      return routed ? Role::kMoeGateUp : Role::kMlpGateUp;
-  }
-  return Role::kOther;
-}
-
-// Role of the component at `at`, given what stands before it; nullopt: no known word.
-std::optional<Role> part_role(const Parts& parts, size_t at) {
-  const std::string_view leaf = parts[at];
-  const std::string_view parent = at > 0 ? parts[at - 1] : std::string_view();
-  if (const auto role = fixed_role(leaf)) return role;
-  // Molmo calls its head by the name of the blocks' down projection.
-  if (leaf == "ff_out" && layer_of(parts) < 0) return Role::kLmHead;
-  if (is_norm(leaf)) return Role::kNorm;
-  if (const auto part = mlp_part(leaf))
-    return mlp_role(*part, any_of(parts, {"experts", "switch_mlp"}));
-  const bool in_attention = parent == "attn" || parent == "self_attn" || parent == "attention" ||
-                            parent == "self_attention";
-  if (in_attention && (leaf == "out_proj" || leaf == "c_proj" || leaf == "dense" || leaf == "proj"))
-    return Role::kAttnO;
-  if (in_attention && (leaf == "qkv" || leaf == "qkv_packed")) return Role::kAttnQkv;
-  if (leaf == "c_proj" && parent == "mlp") return Role::kMlpDown;
-  if (leaf == "gate" &&
-      (parent == "mlp" || parent == "block_sparse_moe" || parent == "feed_forward"))
-    return Role::kMoeRouter;
-  if (leaf == "output" && at == 0) return Role::kLmHead;
-  return std::nullopt;
-}
-
-Role pattern_role(const Parts& parts) {
-  if (is_vision(parts)) return Role::kVision;
-  // Linear attention, sparse-attention indexers and audio towers have parts of their own; nothing
-  // is guessed there.
-  if (any_of(parts, {"linear_attn", "mamba", "indexer", "audio_tower", "audio_model"}))
-    return parts.size() > 1 && is_norm(parts[parts.size() - 2]) ? Role::kNorm : Role::kOther;
-  // The last component is the module itself, a parameter ("weight") or, as in
-  // "gate.e_score_correction_bias", something that hangs on the module.
-  const size_t n = parts.size();
-  for (size_t back = 1; back <= std::min<size_t>(3, n); ++back) {
-    if (const auto role = part_role(parts, n - back)) return *role;
-  }
-  return Role::kOther;
-}
-
-Role llama_role(const Parts& parts) {
+Role llama_role(const NameParts& parts) {
   const auto starts = [&](std::initializer_list<std::string_view> words) {
     return parts.size() >= words.size() && std::equal(words.begin(), words.end(), parts.begin());
   };
@@ -264,14 +95,23 @@ Role llama_role(const Parts& parts) {
   return Role::kOther;
 }
 
-Role classify(std::string_view architecture, std::string_view name) {
-  const Parts parts = split(name);
+constexpr std::string_view kFirstQwen = "QWenLMHeadModel";
+constexpr std::string_view kGptOss = "GptOssForCausalLM";
+constexpr std::string_view kGpt2 = "GPT2LMHeadModel";
+
+// Checked against real checkpoints though they are no family of config/dimensions.h.
+constexpr std::string_view kAlsoChecked[] = {
+    kGpt2, kFirstQwen, "MolmoForCausalLM", "T5EncoderModel", "FluxTransformer2DModel"};
+
+Role classify(std::string_view architecture, bool diffusion, const NameParts& parts) {
   if (architecture == kLlama) return llama_role(parts);
-  Role role = pattern_role(parts);
-  // The first Qwen calls the projection down c_proj, so that w1 and w2 are up and gate.
-  if (architecture == "QWenLMHeadModel" && any_of(parts, {"w1"})) return Role::kMlpUp;
-  if (architecture == "QWenLMHeadModel" && any_of(parts, {"w2"})) return Role::kMlpGate;
-  return role;
+  if (diffusion) return diffusion_role(parts);
+  if (architecture == kFirstQwen) {
+    // It calls the projection down c_proj, so that w1 and w2 are up and gate.
+    if (std::ranges::find(parts, "w1") != parts.end()) return Role::kMlpUp;
+    if (std::ranges::find(parts, "w2") != parts.end()) return Role::kMlpGate;
+  }
+  return decoder_role(parts);
 }
 
 // The group of modules that read one input and are stored as one matrix by engines.
@@ -318,18 +158,26 @@ std::optional<Role> parse_role(std::string_view name) {
 
 ModelSchema::ModelSchema(std::string architecture, const std::vector<std::string>& names)
     : architecture_(std::move(architecture)) {
+  diffusion_ = std::ranges::any_of(names, [](const std::string& name) {
+    return is_diffusion_name(split_name(name));
+  });
+  fallback_ = !family_of_architecture(architecture_) &&
+              std::ranges::find(kAlsoChecked, architecture_) == std::end(kAlsoChecked);
   std::map<std::string, int> members;
   for (const std::string& name : names) {
     const std::string_view module = module_of(name);
     if (module.empty() || index_.contains(std::string(module))) continue;
     ModuleInfo info;
     info.module = module;
-    info.role = classify(architecture_, name);
+    const NameParts parts = split_name(name);
+    info.role = classify(architecture_, diffusion_, parts);
     if (info.role == Role::kNorm) continue;
-    if (info.role != Role::kVision) info.layer = layer_of(split(module));
+    if (info.role != Role::kVision) info.layer = layer_of(parts);
     const std::string_view suffix = group_suffix(info.role);
     if (!suffix.empty()) {
-      info.fused_group = info.module.substr(0, info.module.rfind('.')) + std::string(suffix);
+      const std::string_view stream = diffusion_ && is_added_stream(parts) ? ".add" : "";
+      info.fused_group =
+          fmt::format("{}{}{}", info.module.substr(0, info.module.rfind('.')), stream, suffix);
       ++members[info.fused_group];
     }
     index_.emplace(info.module, modules_.size());
@@ -341,12 +189,83 @@ ModelSchema::ModelSchema(std::string architecture, const std::vector<std::string
 }
 
 Role ModelSchema::role(std::string_view tensor) const {
-  return classify(architecture_, tensor);
+  return classify(architecture_, diffusion_, split_name(tensor));
 }
 
 const ModuleInfo* ModelSchema::find(std::string_view module) const {
   const auto it = index_.find(std::string(module));
   return it == index_.end() ? nullptr : &modules_[it->second];
+}
+
+std::optional<FusedStorage> ModelSchema::fused_storage(std::string_view tensor) const {
+  const NameParts parts = split_name(tensor);
+  const Role role = classify(architecture_, diffusion_, parts);
+  const auto has = [&](std::string_view word) {
+    return std::ranges::find(parts, word) != parts.end();
+  };
+  FusedStorage storage;
+  if (role == Role::kAttnQkv) {
+    // GPT-NeoX and its kin turn q, k and v over head by head: no row ranges.
+    if (has("query_key_value") || has("qkv_packed")) return std::nullopt;
+    storage.parts = {Role::kAttnQ, Role::kAttnK, Role::kAttnV};
+    if (has("linear1")) storage.parts.push_back(Role::kMlpUp);
+    storage.in_out = architecture_ == kGpt2;
+    return storage;
+  }
+  if (role == Role::kMlpGateUp) {
+    storage.parts = {Role::kMlpGate, Role::kMlpUp};
+    // OLMo and Molmo put what is multiplied first and what goes through the activation second.
+    if (has("ff_proj")) std::swap(storage.parts[0], storage.parts[1]);
+    return storage;
+  }
+  const bool routed = role == Role::kMoeGate || role == Role::kMoeUp || role == Role::kMoeDown ||
+                      role == Role::kMoeGateUp;
+  if (!routed) return std::nullopt;
+  const auto experts = std::ranges::find(parts, "experts");
+  const bool numbered = experts != parts.end() && experts + 1 != parts.end() &&
+                        (experts + 1)->find_first_not_of("0123456789") == std::string_view::npos;
+  if (numbered && role != Role::kMoeGateUp) return std::nullopt;
+  storage.experts = !numbered;
+  storage.parts = {role};
+  if (role == Role::kMoeGateUp) storage.parts = {Role::kMoeGate, Role::kMoeUp};
+  const bool oss = architecture_ == kGptOss;
+  storage.interleaved = oss && role == Role::kMoeGateUp;
+  // MXFP4 blocks of GPT-OSS run along the input axis, so these have the outputs first.
+  const bool blocks = parts.back().ends_with("_blocks") || parts.back().ends_with("_scales");
+  storage.in_out = (oss && !blocks && !parts.back().ends_with("_bias")) ||
+                   architecture_ == "Llama4ForConditionalGeneration" ||
+                   architecture_ == "Qwen3VLMoeForConditionalGeneration";
+  return storage;
+}
+
+std::vector<SplitPart> split_rows(
+    const FusedStorage& storage, int64_t rows, const std::vector<int64_t>& qkv_rows
+) {
+  std::vector<SplitPart> parts;
+  const auto n = static_cast<int64_t>(storage.parts.size());
+  const bool qkv = n >= 3;
+  const int64_t known = std::accumulate(qkv_rows.begin(), qkv_rows.end(), int64_t{0});
+  if (qkv) {
+    require_data(
+        qkv_rows.size() == 3 && (n == 3 ? known == rows : known < rows),
+        "a matrix of {} rows cannot be split into q, k and v of {} rows",
+        rows,
+        fmt::join(qkv_rows, ", ")
+    );
+  } else {
+    require_data(rows % n == 0, "a matrix of {} rows cannot be split into {} equal parts", rows, n);
+  }
+  int64_t begin = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    SplitPart part;
+    part.role = storage.parts[static_cast<size_t>(i)];
+    part.rows = !qkv ? rows / n : (i < 3 ? qkv_rows[static_cast<size_t>(i)] : rows - known);
+    part.begin = storage.interleaved ? i : begin;
+    part.step = storage.interleaved ? n : 1;
+    begin += part.rows;
+    parts.push_back(part);
+  }
+  return parts;
 }
 
 namespace decoder_names {

@@ -181,14 +181,14 @@ TEST(ModelSchema, DeepSeek) {
           a + "kv_a_proj_with_mqa attn.kv_a 3 " + a + "qkv_a\n"  //
           + a + "kv_b_proj attn.kv_b 3 -\n"                      //
           + a + "o_proj attn.o 3 -\n"                            //
-          + a + "indexer.wk other 3 -\n"                         //
+          + a + "indexer.wk attn.indexer 3 -\n"                  //
           + m + "gate moe.router 3 -\n"                          //
           + m + "shared_experts.gate_proj mlp.gate 3 " + m + "shared_experts.gate_up\n" + m +
           "shared_experts.up_proj mlp.up 3 " + m + "shared_experts.gate_up\n" + m +
           "experts.255.gate_proj moe.gate 3 " + m + "experts.255.gate_up\n" + m +
           "experts.255.up_proj moe.up 3 " + m + "experts.255.gate_up\n" + m +
           "experts.255.down_proj moe.down 3 -\n" +
-          "model.layers.61.eh_proj other 61 -\n"
+          "model.layers.61.eh_proj mtp 61 -\n"
           "model.layers.61.shared_head.head lm_head 61 -\n"
   );
   const ModelSchema schema("DeepseekV3ForCausalLM", names);
@@ -224,7 +224,7 @@ TEST(ModelSchema, FusedOnDisk) {
   EXPECT_EQ(oss.role("model.layers.0.mlp.router.weight"), Role::kMoeRouter);
 }
 
-// Names as in Qwen3.5-MoE: gated linear attention is left alone.
+// Names as in Qwen3.5-MoE: parts of gated linear attention have one role.
 TEST(ModelSchema, QwenMoeWithLinearAttention) {
   EXPECT_EQ(
       print(
@@ -235,8 +235,8 @@ TEST(ModelSchema, QwenMoeWithLinearAttention) {
            "model.language_model.layers.0.mlp.shared_expert_gate.weight",
            "model.language_model.layers.0.mlp.gate.weight"}
       ),
-      "model.language_model.layers.0.linear_attn.in_proj_qkv other 0 -\n"
-      "model.language_model.layers.0.linear_attn.out_proj other 0 -\n"
+      "model.language_model.layers.0.linear_attn.in_proj_qkv linear_attn 0 -\n"
+      "model.language_model.layers.0.linear_attn.out_proj linear_attn 0 -\n"
       "model.language_model.layers.0.mlp.shared_expert_gate moe.router 0 -\n"
       "model.language_model.layers.0.mlp.gate moe.router 0 -\n"
   );
@@ -256,6 +256,97 @@ TEST(ModelSchema, OlderLayouts) {
   EXPECT_EQ(molmo.role("model.transformer.ff_out.weight"), Role::kLmHead);
   EXPECT_EQ(molmo.role("model.transformer.blocks.0.ff_out.weight"), Role::kMlpDown);
   EXPECT_EQ(molmo.role("model.vision_backbone.image_pooling_2d.wk.weight"), Role::kVision);
+}
+
+std::string storage(const char* architecture, const char* tensor) {
+  const auto found = ModelSchema(architecture, {tensor}).fused_storage(tensor);
+  if (!found) return "one";
+  std::string text;
+  for (const Role role : found->parts) text += std::string(role_name(role)) + ' ';
+  if (found->experts) text += "experts ";
+  if (found->in_out) text += "in-out ";
+  if (found->interleaved) text += "interleaved ";
+  return text;
+}
+
+TEST(FusedStorage, ByFamily) {
+  EXPECT_EQ(
+      storage("Phi3ForCausalLM", "model.layers.0.self_attn.qkv_proj.weight"),
+      "attn.q attn.k attn.v "
+  );
+  EXPECT_EQ(
+      storage("Phi3ForCausalLM", "model.layers.0.mlp.gate_up_proj.weight"), "mlp.gate mlp.up "
+  );
+  EXPECT_EQ(
+      storage("MolmoForCausalLM", "model.transformer.blocks.0.ff_proj.weight"), "mlp.up mlp.gate "
+  );
+  EXPECT_EQ(
+      storage("GPT2LMHeadModel", "transformer.h.3.attn.c_attn.weight"),
+      "attn.q attn.k attn.v in-out "
+  );
+  EXPECT_EQ(storage("GPTNeoXForCausalLM", "layers.0.attention.query_key_value.weight"), "one");
+  EXPECT_EQ(
+      storage("GptOssForCausalLM", "model.layers.0.mlp.experts.gate_up_proj"),
+      "moe.gate moe.up experts in-out interleaved "
+  );
+  EXPECT_EQ(
+      storage("GptOssForCausalLM", "model.layers.0.mlp.experts.gate_up_proj_blocks"),
+      "moe.gate moe.up experts interleaved "
+  );
+  EXPECT_EQ(
+      storage("GptOssForCausalLM", "model.layers.0.mlp.experts.down_proj"),
+      "moe.down experts in-out "
+  );
+  EXPECT_EQ(
+      storage(
+          "Llama4ForConditionalGeneration",
+          "language_model.model.layers.1.feed_forward.experts.gate_up_proj"
+      ),
+      "moe.gate moe.up experts in-out "
+  );
+  EXPECT_EQ(
+      storage(
+          "Qwen3_5MoeForConditionalGeneration",
+          "model.language_model.layers.0.mlp.experts.gate_up_proj"
+      ),
+      "moe.gate moe.up experts "
+  );
+  EXPECT_EQ(
+      storage("GraniteMoeForCausalLM", "model.layers.0.block_sparse_moe.input_linear.weight"),
+      "moe.gate moe.up experts "
+  );
+  EXPECT_EQ(
+      storage(
+          "Mistral3ForConditionalGeneration",
+          "language_model.model.layers.0.mlp.switch_mlp.up_proj.weight"
+      ),
+      "moe.up experts "
+  );
+  EXPECT_EQ(storage("DeepseekV3ForCausalLM", "model.layers.3.mlp.experts.7.up_proj.weight"), "one");
+  EXPECT_EQ(storage("LlamaForCausalLM", "model.layers.3.self_attn.q_proj.weight"), "one");
+}
+
+TEST(FusedStorage, SplitsRows) {
+  const FusedStorage qkv{{Role::kAttnQ, Role::kAttnK, Role::kAttnV}};
+  const auto parts = split_rows(qkv, 12, {8, 2, 2});
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[1].role, Role::kAttnK);
+  EXPECT_EQ(parts[1].begin, 8);
+  EXPECT_EQ(parts[1].rows, 2);
+  EXPECT_EQ(parts[2].begin, 10);
+  EXPECT_THROW((void)split_rows(qkv, 13, {8, 2, 2}), DataError);
+  EXPECT_THROW((void)split_rows(qkv, 12), DataError);
+  const FusedStorage gate_up{{Role::kMoeGate, Role::kMoeUp}, true, true, false};
+  EXPECT_EQ(split_rows(gate_up, 10)[1].begin, 5);
+  EXPECT_THROW((void)split_rows(gate_up, 11), DataError);
+  const FusedStorage alternating{{Role::kMoeGate, Role::kMoeUp}, true, true, true};
+  const auto up = split_rows(alternating, 10)[1];
+  EXPECT_EQ(up.begin, 1);
+  EXPECT_EQ(up.rows, 5);
+  EXPECT_EQ(up.step, 2);
+  const FusedStorage with_mlp{{Role::kAttnQ, Role::kAttnK, Role::kAttnV, Role::kMlpUp}};
+  EXPECT_EQ(split_rows(with_mlp, 20, {4, 4, 4})[3].rows, 8);
+  EXPECT_THROW((void)split_rows(with_mlp, 12, {4, 4, 4}), DataError);
 }
 
 TEST(ModelSchema, FindsModulesByName) {
