@@ -11,6 +11,7 @@
 #include "cli/check.h"
 #include "cli/convert.h"
 #include "cli/eval.h"
+#include "cli/fit.h"
 #include "cli/generate.h"
 #include "cli/inspect.h"
 #include "cli/quantize.h"
@@ -53,6 +54,7 @@ void add_global_options(CLI::App& app) {
 void add_commands(CLI::App& app) {
   add_run(app);
   add_inspect(app);
+  add_fit(app);
   add_check(app);
   add_quantize(app);
   add_convert(app);
