@@ -84,6 +84,17 @@ void keep(PlanEntry& e, std::string reason) {
   e.reason = std::move(reason);
 }
 
+int64_t layers_of(const std::vector<Draft>& drafts) {
+  int64_t last = -1;
+  for (const Draft& d : drafts) last = std::max(last, d.entry.layer);
+  return last + 1;
+}
+
+RuleSubject subject_of(const Draft& d, int64_t layers) {
+  const PlanEntry& e = d.entry;
+  return {e.role, e.module, e.tensor, e.layer, layers, e.shape.numel()};
+}
+
 std::vector<Draft> draft_entries(const PlanRequest& request) {
   std::vector<std::string> names;
   for (const SourceTensor& t : request.tensors)
@@ -113,19 +124,23 @@ std::vector<Draft> draft_entries(const PlanRequest& request) {
       }
     }
     draft.impossible = impossible_reason(e, request.tied_embeddings);
-    draft.decision = decide(request.rules, request.scheme, e.role, e.module, e.tensor);
     drafts.push_back(std::move(draft));
   }
+  const int64_t layers = layers_of(drafts);
+  for (Draft& d : drafts) d.decision = decide(request.rules, request.scheme, subject_of(d, layers));
   return drafts;
 }
 
 void refuse_unmatched_rules(const PlanRequest& request, const std::vector<Draft>& drafts) {
+  const int64_t layers = layers_of(drafts);
   for (const Rule& rule : request.rules) {
+    if (!rule.preset.empty()) continue;
     const bool matched = std::ranges::any_of(drafts, [&](const Draft& d) {
-      return rule.matches(d.entry.role, d.entry.module, d.entry.tensor);
+      return rule.matches(subject_of(d, layers));
     });
     if (matched) continue;
-    const bool head = rule.matches(Role::kLmHead, "lm_head", "lm_head.weight");
+    const bool head =
+        rule.matches({.role = Role::kLmHead, .module = "lm_head", .tensor = "lm_head.weight"});
     require(
         !(head && request.tied_embeddings),
         "rule {}: this model has no lm_head tensor of its own, it is tied to the embedding "
@@ -140,6 +155,25 @@ void refuse_unmatched_rules(const PlanRequest& request, const std::vector<Draft>
         fmt::join(roles, ", "),
         drafts.empty() ? "(none)" : drafts.back().entry.tensor
     ));
+  }
+}
+
+// A rule that later ones override wherever it matches does nothing, which is seldom meant.
+void warn_of_overridden_rules(
+    const PlanRequest& request, const std::vector<Draft>& drafts, Plan& plan
+) {
+  for (const Rule& rule : request.rules) {
+    const bool decides =
+        std::ranges::any_of(drafts, [&](const Draft& d) { return d.decision.rule == &rule; });
+    if (decides || !rule.preset.empty()) continue;
+    plan.warnings.push_back(
+        {"",
+         false,
+         fmt::format(
+             "rule {} decides nothing: later rules match all that it matches (the last one counts)",
+             rule.text
+         )}
+    );
   }
 }
 
@@ -433,6 +467,7 @@ Plan make_plan(const PlanRequest& request) {
   for (Draft& d : drafts) d.entry.selectable = d.entry.scheme != nullptr;
 
   Plan plan;
+  warn_of_overridden_rules(request, drafts, plan);
   settle_dialect(request, drafts, plan);
   if (request.bits > 0) {
     apply_budget(request, groups, plan);

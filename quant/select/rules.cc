@@ -6,6 +6,7 @@ namespace hone {
 namespace {
 
 constexpr std::string_view kKeep = "keep";
+constexpr std::string_view kAskedScheme = "scheme";
 
 bool is_fp4(Format format) {
   return format == Format::kNvfp4 || format == Format::kMxfp4;
@@ -64,36 +65,36 @@ Rule Rule::parse(std::string_view text) {
       text
   );
   const std::string_view format = text.substr(equals + 1);
-  Rule rule{std::string(text), Glob(std::string(text.substr(0, equals))), find_scheme(format)};
+  Rule rule{
+      .text = std::string(text),
+      .pattern = RulePattern(text.substr(0, equals)),
+      .scheme = find_scheme(format),
+      .asked_scheme = format == kAskedScheme,
+      .preset = {}};
   require(
-      rule.scheme != nullptr || format == kKeep,
-      "rule \"{}\": unknown format \"{}\"; known: {}, {}",
+      rule.scheme != nullptr || rule.asked_scheme || format == kKeep,
+      "rule \"{}\": unknown format \"{}\"; known: {}, {}, {}",
       text,
       format,
       scheme_names(),
-      kKeep
+      kKeep,
+      kAskedScheme
   );
   return rule;
 }
 
-bool Rule::matches(Role role, std::string_view module, std::string_view tensor) const {
-  return pattern.matches(role_name(role)) || pattern.matches(tensor) ||
-         (!module.empty() && pattern.matches(module));
+std::string Rule::described() const {
+  return preset.empty() ? "rule " + text : fmt::format("preset {}: {}", preset, text);
 }
 
-RuleDecision decide(
-    std::span<const Rule> rules,
-    const Scheme* scheme,
-    Role role,
-    std::string_view module,
-    std::string_view tensor
-) {
+RuleDecision decide(std::span<const Rule> rules, const Scheme* scheme, const RuleSubject& subject) {
   for (size_t i = rules.size(); i-- > 0;) {
-    if (rules[i].matches(role, module, tensor))
-      return {rules[i].scheme, "rule " + rules[i].text, &rules[i]};
+    const Rule& rule = rules[i];
+    if (rule.matches(subject))
+      return {rule.asked_scheme ? scheme : rule.scheme, rule.described(), &rule};
   }
   const bool four_bits = scheme != nullptr && is_fp4(scheme->format);
-  const std::string_view kept = kept_by_default(role, four_bits);
+  const std::string_view kept = kept_by_default(subject.role, four_bits);
   if (!kept.empty()) return {nullptr, "default: " + std::string(kept), nullptr};
   if (scheme == nullptr) return {nullptr, "default: no scheme", nullptr};
   return {scheme, "scheme " + std::string(scheme->name), nullptr};

@@ -1,8 +1,9 @@
 // Layer selection rules: "pattern=format", the last one that matches decides.
 //
-// A pattern is a glob over module names ("model.layers.{0..3}.*"), tensor names
-// ("lm_head.weight") or roles ("attn.q", "mlp.*", "moe.router"). A format is a scheme's name or
-// "keep". The built-in defaults stand before the user's rules, so any rule overrides them.
+// A pattern (select/rule_pattern.h) says which tensors: by name, role, layer, size or regular
+// expression. A format is a scheme's name, "scheme" (whatever scheme was asked for) or "keep". The
+// built-in defaults stand before the rules, so any rule overrides them; rules of a preset stand
+// before the user's.
 #pragma once
 
 #include <span>
@@ -11,19 +12,23 @@
 #include <vector>
 
 #include "quant/scheme.h"
-#include "quant/select/glob.h"
+#include "quant/select/rule_pattern.h"
 #include "runtime/model/schema.h"
 
 namespace hone {
 
 struct Rule {
   std::string text;  // as written, for messages
-  Glob pattern;
+  RulePattern pattern;
   const Scheme* scheme = nullptr;  // nullptr: keep
+  bool asked_scheme = false;       // the scheme that decide() is given
+  std::string preset;              // that it comes from; it may match nothing then. Empty: none
 
   // Throws UsageError naming the rule: no '=', unknown format (lists the known ones), bad pattern.
   static Rule parse(std::string_view text);
-  [[nodiscard]] bool matches(Role role, std::string_view module, std::string_view tensor) const;
+  [[nodiscard]] bool matches(const RuleSubject& subject) const { return pattern.matches(subject); }
+  // "rule attn.*=keep", "preset mla: attn.*=keep"
+  [[nodiscard]] std::string described() const;
 };
 
 // What the rules say about one linear weight.
@@ -33,7 +38,7 @@ struct RuleDecision {
   const Rule* rule = nullptr;      // the user's rule that decided; nullptr: a default
   // The user named this very module or role (no wildcard), so that leaving it out is an error.
   [[nodiscard]] bool explicit_request() const {
-    return rule != nullptr && scheme != nullptr && rule->pattern.literal();
+    return rule != nullptr && scheme != nullptr && rule->preset.empty() && rule->pattern.literal();
   }
 };
 
@@ -45,12 +50,6 @@ std::string_view kept_by_default(Role role, bool four_bits);
 
 // The last rule that matches, or else `scheme` (may be nullptr: keep) for roles that are not
 // kept_by_default().
-RuleDecision decide(
-    std::span<const Rule> rules,
-    const Scheme* scheme,
-    Role role,
-    std::string_view module,
-    std::string_view tensor
-);
+RuleDecision decide(std::span<const Rule> rules, const Scheme* scheme, const RuleSubject& subject);
 
 }  // namespace hone

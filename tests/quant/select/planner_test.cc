@@ -16,7 +16,9 @@ namespace hone {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 SourceTensor bf16(std::string name, Shape shape) {
   const int64_t bytes = 2 * shape.numel();
@@ -226,6 +228,44 @@ TEST(Planner, RulesMustNotSplitTheExpertsOfALayer) {
   const Plan plan = make_plan(request);
   EXPECT_EQ(find(plan, "model.layers.1.mlp.experts.3.up_proj.weight").scheme, nullptr);
   EXPECT_NE(find(plan, "model.layers.2.mlp.experts.3.up_proj.weight").scheme, nullptr);
+}
+
+std::vector<std::string> texts(const std::vector<PlanWarning>& warnings) {
+  std::vector<std::string> all;
+  for (const PlanWarning& warning : warnings) all.push_back(warning.text);
+  return all;
+}
+
+TEST(Planner, RulesByLayerSizeAndExpression) {
+  PlanRequest request = llama("nvfp4a16", 4);
+  add_rules(request, {"layer:-1=keep", R"(re:\.(q|k|v)_proj$=keep)"});
+  const Plan plan = make_plan(request);
+  EXPECT_EQ(find(plan, "model.layers.3.mlp.up_proj.weight").scheme, nullptr);
+  EXPECT_EQ(find(plan, "model.layers.3.mlp.up_proj.weight").reason, "rule layer:-1=keep");
+  EXPECT_EQ(find(plan, "model.layers.0.self_attn.q_proj.weight").scheme, nullptr);
+  EXPECT_NE(find(plan, "model.layers.0.mlp.up_proj.weight").scheme, nullptr);
+  EXPECT_THAT(texts(plan.warnings), Not(Contains(HasSubstr("decides nothing"))));
+}
+
+TEST(Planner, RulesThatDecideNothingAreReported) {
+  PlanRequest request = llama("nvfp4a16", 2);
+  add_rules(request, {"attn.q=keep", "attn.*=keep"});
+  const Plan plan = make_plan(request);
+  EXPECT_THAT(
+      texts(plan.warnings), Contains(HasSubstr("rule attn.q=keep decides nothing")).Times(1)
+  );
+}
+
+TEST(Planner, RulesOfPresetsMayMatchNothing) {
+  PlanRequest request = llama("nvfp4a16", 2);
+  add_rules(request, {"moe.*=keep", "attn.*=keep"});
+  request.rules[0].preset = "mine";
+  request.rules[1].preset = "mine";
+  const Plan plan = make_plan(request);
+  EXPECT_THAT(texts(plan.warnings), Not(Contains(HasSubstr("decides nothing"))));
+  EXPECT_EQ(
+      find(plan, "model.layers.0.self_attn.q_proj.weight").reason, "preset mine: attn.*=keep"
+  );
 }
 
 TEST(Planner, RulesThatMatchNothingAreErrors) {

@@ -20,9 +20,12 @@ RuleDecision decide_q(const std::vector<Rule>& parsed) {
   return decide(
       parsed,
       find_scheme("nvfp4"),
-      Role::kAttnQ,
-      "model.layers.3.self_attn.q_proj",
-      "model.layers.3.self_attn.q_proj.weight"
+      {Role::kAttnQ,
+       "model.layers.3.self_attn.q_proj",
+       "model.layers.3.self_attn.q_proj.weight",
+       3,
+       32,
+       4096 * 4096}
   );
 }
 
@@ -49,15 +52,26 @@ TEST(Rules, DefaultsKeepWhatEnginesReadUnquantized) {
         Role::kLmHead,
         Role::kNorm,
         Role::kMoeRouter,
+        Role::kMoeLatent,
+        Role::kAttnSinks,
+        Role::kAttnIndexer,
+        Role::kLinearAttn,
+        Role::kMtp,
+        Role::kPosition,
+        Role::kResidual,
         Role::kVision,
+        Role::kAudio,
+        Role::kModulation,
+        Role::kCondition,
+        Role::kProjectOut,
         Role::kOther}) {
-    const auto d = decide({}, find_scheme("fp8-block"), role, "m", "m.weight");
+    const auto d = decide({}, find_scheme("fp8-block"), {role, "m", "m.weight"});
     EXPECT_EQ(d.scheme, nullptr) << role_name(role);
     EXPECT_THAT(d.reason, HasSubstr("default: ")) << role_name(role);
   }
-  const auto absorbed = decide({}, find_scheme("nvfp4"), Role::kAttnKvB, "m", "m.weight");
+  const auto absorbed = decide({}, find_scheme("nvfp4"), {Role::kAttnKvB, "m", "m.weight"});
   EXPECT_EQ(absorbed.scheme, nullptr);
-  const auto fp8 = decide({}, find_scheme("fp8-block"), Role::kAttnKvB, "m", "m.weight");
+  const auto fp8 = decide({}, find_scheme("fp8-block"), {Role::kAttnKvB, "m", "m.weight"});
   EXPECT_NE(fp8.scheme, nullptr);
 }
 
@@ -86,16 +100,34 @@ TEST(Rules, TheLastMatchDecides) {
 
 TEST(Rules, RulesOverrideDefaults) {
   const auto parsed = rules({"lm_head=nvfp4"});
-  const auto d = decide(parsed, find_scheme("nvfp4"), Role::kLmHead, "lm_head", "lm_head.weight");
+  const auto d = decide(parsed, find_scheme("nvfp4"), {Role::kLmHead, "lm_head", "lm_head.weight"});
   ASSERT_NE(d.scheme, nullptr);
   EXPECT_TRUE(d.explicit_request());
   const auto wide = rules({"lm_*=nvfp4"});
-  EXPECT_FALSE(decide(wide, nullptr, Role::kLmHead, "lm_head", "lm_head.weight").explicit_request()
+  EXPECT_FALSE(
+      decide(wide, nullptr, {Role::kLmHead, "lm_head", "lm_head.weight"}).explicit_request()
   );
 }
 
+TEST(Rules, TheSchemeThatWasAskedFor) {
+  const auto d = decide_q(rules({"*=keep", "attn.*=scheme"}));
+  ASSERT_NE(d.scheme, nullptr);
+  EXPECT_EQ(d.scheme->name, "nvfp4");
+  EXPECT_EQ(d.reason, "rule attn.*=scheme");
+  const auto parsed = rules({"attn.*=scheme"});
+  EXPECT_EQ(decide(parsed, nullptr, {Role::kAttnQ, "m", "m.weight"}).scheme, nullptr);
+}
+
+TEST(Rules, PresetsAreNamedAndAskForNothingByName) {
+  auto parsed = rules({"lm_head=nvfp4"});
+  parsed[0].preset = "head";
+  const auto d = decide(parsed, nullptr, {Role::kLmHead, "lm_head", "lm_head.weight"});
+  EXPECT_EQ(d.reason, "preset head: lm_head=nvfp4");
+  EXPECT_FALSE(d.explicit_request());
+}
+
 TEST(Rules, WithoutASchemeOnlyRulesQuantize) {
-  const auto d = decide({}, nullptr, Role::kMlpUp, "m", "m.weight");
+  const auto d = decide({}, nullptr, {Role::kMlpUp, "m", "m.weight"});
   EXPECT_EQ(d.scheme, nullptr);
   EXPECT_EQ(d.reason, "default: no scheme");
 }
