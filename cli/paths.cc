@@ -1,6 +1,9 @@
 #include "cli/paths.h"
 
 #include <cstdlib>
+#include <set>
+
+#include <fmt/ranges.h>
 
 #include "core/base/error.h"
 #include "core/io/checkpoint.h"
@@ -35,6 +38,14 @@ fs::path recipe_library() {
   return find_recipes() / "library";
 }
 
+std::string preset_names() {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(recipe_library() / "presets")) {
+    if (entry.path().extension() == ".yaml") names.insert(entry.path().stem().string());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::vector<fs::path> hub_cache_roots() {
   std::vector<fs::path> roots;
   if (const char* cache = std::getenv("HF_HUB_CACHE")) roots.emplace_back(cache);
@@ -50,6 +61,11 @@ std::string resolve_model(const std::string& model) {
 }
 
 std::string resolve_input(std::string_view field, const std::string& path) {
+  if (field == "preset" && !path.empty() && !fs::exists(path)) {
+    const fs::path file = recipe_library() / "presets" / (path + ".yaml");
+    require(fs::exists(file), "no preset \"{}\"; known: {}", path, preset_names());
+    return file.string();
+  }
   const bool is_model = field == "model" || field == "reference" || field == "target";
   return is_model && !fs::exists(path) ? resolve_model(path) : path;
 }

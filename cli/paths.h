@@ -14,13 +14,16 @@ namespace hone {
 std::filesystem::path demo_folder();
 // The recipe library beside it.
 std::filesystem::path recipe_library();
+// Its presets of selection rules, "careful, dense-llm, ...".
+std::string preset_names();
 
 // Hugging Face cache folders, from HF_HUB_CACHE, HF_HOME and ~/.cache/huggingface.
 std::vector<std::filesystem::path> hub_cache_roots();
 
 // A model argument as a folder (core/io/checkpoint.h, find_checkpoint).
 std::string resolve_model(const std::string& model);
-// A step's input: fields that name a model go through resolve_model, others stay as they are.
+// A step's input: fields that name a model go through resolve_model, a preset's name becomes its
+// file, others stay as they are.
 std::string resolve_input(std::string_view field, const std::string& path);
 
 }  // namespace hone

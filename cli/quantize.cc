@@ -49,6 +49,7 @@ bool print_if_finished(QuantizeStep& step) {
 void run(QuantizeArguments& arguments) {
   QuantizeStep& step = arguments.step;
   step.model = resolve_model(step.model);
+  step.preset = resolve_input("preset", step.preset);
   const bool json = global_options().json;
   if (arguments.dry_run) {
     const Plan plan = step.plan();
@@ -74,7 +75,8 @@ void add_quantize(CLI::App& app) {
   command->footer(examples(
       {"hone quantize Qwen/Qwen3-8B -o out --scheme fp8-block",
        "hone quantize MODEL -o out --scheme nvfp4 --stats calib.h5 --select auto --bits 5.0",
-       "hone quantize MODEL --scheme nvfp4a16 --rule 'attn.*=keep' --dry-run"}
+       "hone quantize MODEL --scheme nvfp4a16 --rule 'attn.*=keep' --dry-run",
+       "hone quantize MODEL -o out --preset moe-experts --rule 'layer:-1=keep'"}
   ));
   command->callback([arguments] { run(*arguments); });
 }

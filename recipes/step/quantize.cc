@@ -14,6 +14,7 @@
 #include "quant/source.h"
 #include "recipes/engine/manifest.h"
 #include "recipes/step/model_card.h"
+#include "recipes/step/preset.h"
 #include "runtime/model/config.h"
 
 namespace hone {
@@ -50,6 +51,7 @@ void QuantizeStep::visit(FieldVisitor& fields) {
   fields.input(
       "stats", stats, "Statistics of hone calibrate (nvfp4, fp8-tensor and --select auto need them)"
   );
+  fields.input("preset", preset, "Rules of recipes/library/presets by name, or a YAML file");
   fields.output("output", output, "Folder to write");
   fields.option("scheme", scheme, "How weights are stored: " + scheme_names());
   fields.option(
@@ -76,8 +78,11 @@ void QuantizeStep::visit(FieldVisitor& fields) {
 
 QuantizeStep::Inputs QuantizeStep::open() const {
   require(select == "rules" || select == "auto", "select \"{}\": known are rules and auto", select);
+  std::optional<Preset> chosen;
+  if (!preset.empty()) chosen = Preset::load(preset);
+  const std::string asked = scheme.empty() && chosen ? chosen->scheme : scheme;
   require(
-      !scheme.empty() || (!rules.empty() && select == "rules"),
+      !asked.empty() || (!rules.empty() && select == "rules"),
       "quantize needs --scheme: {}",
       scheme_names()
   );
@@ -103,7 +108,8 @@ QuantizeStep::Inputs QuantizeStep::open() const {
   request.tied_embeddings = identity.tied_embeddings;
   if (stored != nullptr) request.source_dialect = stored->name();
   request.tensors = list_source(*inputs.checkpoint, stored);
-  if (!scheme.empty()) request.scheme = &scheme_by_name(scheme);
+  if (!asked.empty()) request.scheme = &scheme_by_name(asked);
+  if (chosen) request.rules = chosen->rules;
   for (const std::string& rule : split_rules(rules)) request.rules.push_back(Rule::parse(rule));
   request.bits = bits;
   if (inputs.stats) request.stats = &*inputs.stats;
@@ -169,6 +175,7 @@ std::string QuantizeStep::command() const {
   const auto quoted = [](const std::string& text) { return "'" + text + "'"; };
   std::string text = fmt::format("hone quantize {} -o OUT", base_model_name(model));
   if (!scheme.empty()) text += " --scheme " + scheme;
+  if (!preset.empty()) text += " --preset " + fs::path(preset).stem().string();
   for (const std::string& rule : split_rules(rules)) text += " --rule " + quoted(rule);
   if (select == "auto") text += fmt::format(" --select auto --bits {}", bits);
   if (scale != "amax") text += " --scale " + scale;

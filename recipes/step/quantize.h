@@ -15,6 +15,7 @@ namespace hone {
 struct QuantizeStep : Step {
   std::string model;
   std::string stats;
+  std::string preset;  // file of rules that stand before `rules` (recipes/step/preset.h)
   std::string output;
   std::string scheme;
   std::vector<std::string> rules;
