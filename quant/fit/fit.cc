@@ -1,6 +1,7 @@
 #include "quant/fit/fit.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -20,6 +21,12 @@ constexpr int64_t kUnlimitedContext = int64_t{1} << 24;
 
 int64_t share(int64_t n, int64_t parts) {
   return (n + parts - 1) / parts;
+}
+
+// a * b, or the largest number: both are positive.
+int64_t product(int64_t a, int64_t b) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  return b > 0 && a > kMax / b ? kMax : a * b;
 }
 
 bool routed(const ExpectedTensor& t) {
@@ -143,7 +150,12 @@ class Fitter {
     require(
         r_.batch >= 1 && r_.batch <= kMaxBatch, "batch is {}, expected 1 to {}", r_.batch, kMaxBatch
     );
-    require(r_.context >= 1, "context is {}, expected at least 1", r_.context);
+    require(
+        r_.context >= 1 && r_.context <= kUnlimitedContext,
+        "context is {}, expected 1 to {}",
+        r_.context,
+        kUnlimitedContext
+    );
     require(
         d_.max_positions == 0 || r_.context <= d_.max_positions,
         "a context of {} tokens is more than the {} that config.json allows "
@@ -156,7 +168,12 @@ class Fitter {
         s.context >= 0 && s.workspace >= 0 && s.communication >= 0 && s.activations >= -1,
         "a reserve is negative"
     );
-    require(s.step_tokens >= 1, "step tokens are {}, expected at least 1", s.step_tokens);
+    require(
+        s.step_tokens >= 1 && s.step_tokens <= kUnlimitedContext,
+        "step tokens are {}, expected 1 to {}",
+        s.step_tokens,
+        kUnlimitedContext
+    );
   }
 
   void describe() {
@@ -295,7 +312,7 @@ class Fitter {
       const int64_t width = share(3 * d_.moe.intermediate, split.gpus / split.ep);
       widest = std::max(widest, d_.moe.per_token * (width + d_.moe.hidden));
     }
-    const int64_t layer = r_.reserves.step_tokens * (2 * d_.hidden + widest) * kBf16Bytes;
+    const int64_t layer = product(r_.reserves.step_tokens, (2 * d_.hidden + widest) * kBf16Bytes);
     return layer + 2 * sequences * share(d_.vocab, split.tp) * kF32Bytes;
   }
 
@@ -313,7 +330,7 @@ class Fitter {
     v.sequences = share(batch, v.dp);
     v.activations = activation_bytes(split, v.sequences);
     v.room = v.memory - v.weights - v.context - v.workspace - v.communication - v.activations;
-    v.cache = v.sequences * cache_bytes(d_, cache_options(split.tp, r_.fp8_cache), context);
+    v.cache = product(v.sequences, cache_bytes(d_, cache_options(split.tp, r_.fp8_cache), context));
     v.fits = v.cache <= v.room;
     return v;
   }

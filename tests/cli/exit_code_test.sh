@@ -7,6 +7,10 @@ expect_exit 2 "$hone" frobnicate
 expect_exit 2 "$hone" quantize
 expect_exit 2 "$hone" quantize "$demo" -o "$scratch/out" --scheme int3
 expect_contains "$output" "fp8-block"
+expect_exit 2 "$hone" quantize "$demo" --preset no-such-preset --dry-run
+expect_contains "$output" "moe-experts"
+expect_exit 0 "$hone" quantize "$demo" --preset dense-llm --rule 'layer:-1=keep' --dry-run
+expect_contains "$output" "preset dense-llm"
 expect_exit 2 "$hone" run no-such-recipe
 expect_contains "$output" "no-such-recipe"
 expect_exit 2 "$hone" inspect no/such-model

@@ -125,9 +125,12 @@ constexpr std::string_view kUncounted[] = {
     "ssm_state_size",
 };
 
-// No published model comes near; keeps products far from overflow (2^24 * 2^24 * 2^14 < 2^63).
+// No published model comes near. Products of several are bounded again: heads times their width by
+// check_widths(), tensors by expected_tensors().
 constexpr int64_t kMaxDimension = int64_t{1} << 24;
+constexpr int64_t kMaxStateWidth = int64_t{1} << 16;
 constexpr int64_t kMaxLayers = 4096;
+constexpr int64_t kMaxPatch = 1024;
 constexpr int64_t kMaxExperts = 16384;
 
 // Where the keys of the language model stand.
@@ -159,6 +162,7 @@ class Parser {
     read_mtp();
     read_vision();
     read_stored();
+    check_widths();
     return std::move(d_);
   }
 
@@ -502,30 +506,30 @@ class Parser {
     v.tower = VisionDimensions::Tower::kUnknown;
     const std::string type = json_string_or(root_, "model_type", "", source_);
     const std::string tower = json_string_or(*it, "model_type", "", source_);
-    const auto number = [&](std::string_view key, int64_t otherwise) {
-      return checked(json_int_or(*it, key, otherwise, source_), key, 0, kMaxDimension);
+    const auto number = [&](std::string_view key, int64_t otherwise, int64_t most = kMaxDimension) {
+      return checked(json_int_or(*it, key, otherwise, source_), key, 0, most);
     };
     v.hidden = number("hidden_size", 0);
     v.intermediate = number("intermediate_size", 0);
-    v.patch = number("patch_size", 14);
-    v.temporal_patch = number("temporal_patch_size", 1);
-    v.merge = number("spatial_merge_size", 2);
+    v.patch = number("patch_size", 14, kMaxPatch);
+    v.temporal_patch = number("temporal_patch_size", 1, kMaxPatch);
+    v.merge = number("spatial_merge_size", 2, kMaxPatch);
     v.out = d_.hidden;
     if (tower == "siglip_vision_model" && d_.family == Family::kGemma3) {
       v.tower = VisionDimensions::Tower::kSiglip;
-      v.layers = number("num_hidden_layers", 0);
+      v.layers = number("num_hidden_layers", 0, kMaxLayers);
       v.image_size = number("image_size", 0);
     } else if (type == "qwen2_vl") {
       v.tower = VisionDimensions::Tower::kQwen2;
-      v.layers = number("depth", 0);
+      v.layers = number("depth", 0, kMaxLayers);
       v.hidden = number("embed_dim", 0);
-      v.intermediate = v.hidden * number("mlp_ratio", 4);
+      v.intermediate = v.hidden * number("mlp_ratio", 4, kMaxPatch);
     } else if (type == "qwen2_5_vl") {
       v.tower = VisionDimensions::Tower::kQwen25;
-      v.layers = number("depth", 0);
+      v.layers = number("depth", 0, kMaxLayers);
     } else if (type.starts_with("qwen3_vl") || type.starts_with("qwen3_5")) {
       v.tower = VisionDimensions::Tower::kQwen3;
-      v.layers = number("depth", 0);
+      v.layers = number("depth", 0, kMaxLayers);
       v.positions = number("num_position_embeddings", 0);
       const auto deep = it->find("deepstack_visual_indexes");
       if (deep != it->end() && deep->is_array()) v.deepstack = static_cast<int64_t>(deep->size());
@@ -556,6 +560,23 @@ class Parser {
     } else {
       d_.stored = StoredWeights::kOther;
     }
+  }
+
+  // What heads of all kinds make together.
+  void check_widths() const {
+    const LatentDimensions& latent = d_.latent;
+    const LinearAttentionDimensions& linear = d_.linear;
+    const int64_t widths[] = {
+        d_.heads * d_.head_dim,
+        d_.heads * (latent.nope + latent.rope),
+        d_.heads * (latent.nope + latent.value),
+        linear.key_heads * linear.key_dim,
+        linear.value_heads * linear.value_dim,
+        d_.indexer_heads * d_.indexer_dim,
+        d_.moe.per_token * d_.moe.intermediate};
+    for (const int64_t width : widths) checked(width, "heads times head size", 0, kMaxDimension);
+    checked(linear.key_dim, "key head size of linear attention", 0, kMaxStateWidth);
+    checked(linear.value_dim, "value head size of linear attention", 0, kMaxStateWidth);
   }
 
   const Json& root_;

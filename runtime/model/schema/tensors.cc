@@ -364,7 +364,19 @@ std::vector<int64_t> ExpectedTensor::stored_shape() const {
 }
 
 std::vector<ExpectedTensor> expected_tensors(const ModelDimensions& dimensions) {
-  return Builder(dimensions).run();
+  std::vector<ExpectedTensor> tensors = Builder(dimensions).run();
+  constexpr double kMaxElements = 4398046511104.0;  // 2^42
+  for (const ExpectedTensor& t : tensors) {
+    auto elements = static_cast<double>(t.experts);
+    for (const int64_t dim : t.shape) elements *= static_cast<double>(dim);
+    require_data(
+        elements <= kMaxElements,
+        "{} would have {:.3g} elements; expected at most 2^42: the sizes in config.json are wrong",
+        t.name,
+        elements
+    );
+  }
+  return tensors;
 }
 
 }  // namespace hone

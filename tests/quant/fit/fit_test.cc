@@ -1,5 +1,7 @@
 #include "quant/fit/fit.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -273,6 +275,28 @@ TEST(Fit, RefusesWhatCannotBe) {
   r = request("Qwen/Qwen3-8B", "h100", 8192, 1);
   r.reserves.workspace = -5;
   EXPECT_THAT(error_of(r), HasSubstr("negative"));
+}
+
+// The largest numbers that are let in.
+TEST(Fit, NothingOverflows) {
+  FitRequest r;
+  const Json config = parse_json(
+      R"({"model_type": "llama", "hidden_size": 1, "intermediate_size": 1,
+          "num_hidden_layers": 4096, "num_attention_heads": 16777216, "head_dim": 1,
+          "vocab_size": 16777216})",
+      "config.json"
+  );
+  r.dimensions = ModelDimensions::parse(config, "config.json");
+  r.gpus = parse_gpus("t4");
+  r.context = int64_t{1} << 24;
+  r.batch = int64_t{1} << 20;
+  r.reserves.step_tokens = int64_t{1} << 24;
+  const FitVerdict v = *fit(r).verdict;
+  EXPECT_FALSE(v.fits);
+  EXPECT_EQ(v.cache, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(v.max_context, 0);
+  r.context += 1;
+  EXPECT_THAT(error_of(r), HasSubstr("expected 1 to 16777216"));
 }
 
 TEST(Fit, NoGpusNoVerdict) {

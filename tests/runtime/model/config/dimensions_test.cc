@@ -180,6 +180,13 @@ TEST(ModelDimensions, BrokenConfigsNameTheField) {
   config["num_experts_per_tok"] = 5;
   EXPECT_THAT(error_of(config), HasSubstr("num_experts_per_tok\" is 5, expected 1 to 4"));
   config = small();
+  config["model_type"] = "qwen3_vl";
+  config["vision_config"] = {{"depth", 5000}};
+  EXPECT_THAT(error_of(config), HasSubstr("depth\" is 5000, expected 0 to 4096"));
+  config = small();
+  config["head_dim"] = 1 << 23;
+  EXPECT_THAT(error_of(config), HasSubstr("heads times head size\" is 33554432"));
+  config = small();
   config["hidden_size"] = "64";
   EXPECT_THAT(error_of(config), HasSubstr("hidden_size"));
 }

@@ -155,6 +155,41 @@ TEST(ExpectedTensors, AgreeWithModelCards) {
   EXPECT_NEAR(static_cast<double>(numel(v3, true)) / 1e9, 11.5 + 2 * 0.93, 0.2);
 }
 
+// microsoft/phi-4 and meta-llama/Llama-2-7b: what the hub counts.
+TEST(ExpectedTensors, Phi4AndLlama2) {
+  const Json phi = parse_json(
+      R"({"architectures": ["Phi3ForCausalLM"], "model_type": "phi3", "hidden_size": 5120,
+          "intermediate_size": 17920, "num_hidden_layers": 40, "num_attention_heads": 40,
+          "num_key_value_heads": 10, "vocab_size": 100352, "tie_word_embeddings": false})",
+      "config.json"
+  );
+  EXPECT_EQ(numel(tensors_of(phi)), 14'659'507'200);
+  const Json llama = parse_json(
+      R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
+          "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+          "vocab_size": 32000})",
+      "config.json"
+  );
+  EXPECT_EQ(numel(tensors_of(llama)), 6'738'415'616);
+}
+
+TEST(ExpectedTensors, ImpossibleSizesAreRefused) {
+  const Json config = parse_json(
+      R"({"model_type": "llama", "hidden_size": 16777216, "intermediate_size": 16777216,
+          "num_hidden_layers": 4096, "num_attention_heads": 1, "vocab_size": 16777216})",
+      "config.json"
+  );
+  try {
+    (void)tensors_of(config);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("model.embed_tokens.weight would have 2.81e+14"),
+        std::string::npos
+    ) << error.what();
+  }
+}
+
 // google/gemma-3-270m, 268,098,176 parameters.
 TEST(ExpectedTensors, SmallGemma) {
   const Json config = parse_json(
