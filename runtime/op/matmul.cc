@@ -118,15 +118,15 @@ LinearWeight LinearWeight::dense(Tensor weight) {
 
 LinearWeight LinearWeight::quantized(QuantizedTensor weight, std::string_view name) {
   weight.validate(name);
+  // A mapping may hold the scales at any address; they are small.
+  if (reinterpret_cast<uintptr_t>(weight.block_scales.bytes()) % alignof(float) != 0) {
+    weight.block_scales = weight.block_scales.clone();
+  }
   const std::optional<WeightFormat> format = packed_format(weight.format);
   if (!format) {
     Tensor decoded(DType::kF32, {weight.rows, weight.cols});
     dequantize_rows(weight, 0, weight.rows, decoded.as<float>().data());
     return dense(std::move(decoded));
-  }
-  // A mapping may hold the scales at any address; they are small.
-  if (reinterpret_cast<uintptr_t>(weight.block_scales.bytes()) % alignof(float) != 0) {
-    weight.block_scales = weight.block_scales.clone();
   }
   LinearWeight result;
   result.desc_ = {*format, weight.rows, weight.cols};

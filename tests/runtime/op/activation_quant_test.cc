@@ -51,9 +51,15 @@ TEST(ActivationQuant, Nvfp4RoundsUnderTheInputScale) {
 }
 
 TEST(ActivationQuant, DoesNotDependOnRowsOrThreads) {
-  constexpr int64_t kDim = 400;
+  constexpr int64_t kDim = 416;
   const std::vector<float> x = random_floats(300 * kDim, 1);
-  for (const ActivationRule rule : {ActivationRule::kFp8Group128, ActivationRule::kNvfp4}) {
+  for (const ActivationRule rule :
+       {ActivationRule::kFp8Group128,
+        ActivationRule::kNvfp4,
+        ActivationRule::kFp8Token,
+        ActivationRule::kFp8Tensor,
+        ActivationRule::kMxfp4,
+        ActivationRule::kMxfp8}) {
     const ActivationQuant options{rule, GlobalScale{0.002F, false}, false};
     std::vector<float> expected(x.size());
     {
@@ -75,6 +81,25 @@ TEST(ActivationQuant, DoesNotDependOnRowsOrThreads) {
   }
 }
 
+TEST(ActivationQuant, AppliesTheRulesOfTheFormats) {
+  constexpr int64_t kDim = 96;
+  const std::vector<float> x = random_floats(3 * kDim, 3);
+  const auto applied = [&](ActivationRule rule) {
+    std::vector<float> y(x.size());
+    quantize_activations({rule, GlobalScale{0.01F, false}, false}, x, kDim, y);
+    return y;
+  };
+  std::vector<float> token = x;
+  round_fp8_token_activations(token.data(), 3, kDim);
+  EXPECT_EQ(applied(ActivationRule::kFp8Token), token);
+  std::vector<float> whole = x;
+  round_fp8_tensor_activations(whole.data(), 3 * kDim, 0.01F);
+  EXPECT_EQ(applied(ActivationRule::kFp8Tensor), whole);
+  std::vector<float> mx = x;
+  round_mx_activations(mx.data(), 3, kDim, Format::kMxfp4);
+  EXPECT_EQ(applied(ActivationRule::kMxfp4), mx);
+}
+
 TEST(ActivationQuant, NoneCopies) {
   const std::vector<float> x = random_floats(10, 2);
   std::vector<float> y(10);
@@ -87,6 +112,12 @@ TEST(ActivationQuant, RefusesWhatDoesNotFit) {
   const ActivationQuant nvfp4{ActivationRule::kNvfp4, GlobalScale{1.0F, false}, false};
   EXPECT_THROW(
       quantize_activations({ActivationRule::kNvfp4, std::nullopt, false}, x, 16, x), UsageError
+  );
+  EXPECT_THROW(
+      quantize_activations({ActivationRule::kFp8Tensor, std::nullopt, false}, x, 16, x), UsageError
+  );
+  EXPECT_THROW(
+      quantize_activations({ActivationRule::kMxfp8, std::nullopt, false}, x, 24, x), UsageError
   );
   EXPECT_THROW(quantize_activations(nvfp4, x, 24, x), UsageError);
   EXPECT_THROW(quantize_activations({}, x, 5, x), UsageError);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/format/fp8_scaled.h"
+#include "core/format/mx.h"
 #include "tests/reference/ops.h"
 #include "tests/reference/tolerance.h"
 #include "tests/runtime/op/random_data.h"
@@ -217,6 +219,39 @@ TEST(Matmul, TakesMisalignedMappings) {
   matmul(weight, x, y);
   matmul(aligned, x, z);
   EXPECT_EQ(first_difference(y, z), -1);
+}
+
+TEST(Matmul, FormatsWithoutAKernelAreDecodedOnce) {
+  const std::vector<float> values = random_floats(12 * 64, 43);
+  Tensor matrix(DType::kF32, {12, 64});
+  std::copy(values.begin(), values.end(), matrix.as<float>().data());
+  ThreadPool& pool = ThreadPool::global();
+  QuantizedTensor channel = quantize_fp8_channel(matrix.view(), "w", pool);
+  // Scales at an odd address, as a mapping may hold them.
+  const auto owner = std::make_shared<std::vector<std::byte>>(256);
+  const Tensor& scales = channel.block_scales;
+  std::memcpy(owner->data() + 1, scales.bytes(), static_cast<size_t>(scales.nbytes()));
+  QuantizedTensor moved = channel;
+  moved.block_scales = Tensor::borrow({DType::kF32, {12, 1}, owner->data() + 1}, owner);
+  for (const QuantizedTensor& tensor :
+       {channel,
+        quantize_fp8_tensor(matrix.view(), 0.01F, "w", pool),
+        quantize_mx(matrix.view(), {Format::kMxfp4}, "w", pool),
+        quantize_mx(matrix.view(), {Format::kMxfp8}, "w", pool)}) {
+    const LinearWeight weight = LinearWeight::quantized(tensor, "w");
+    EXPECT_EQ(weight.desc(), (MatmulDesc{WeightFormat::kF32, 12, 64}));
+    EXPECT_EQ(weight.stored_bytes(), 12 * 64 * 4);
+    std::vector<float> expected(12 * 64);
+    dequantize_rows(tensor, 0, 12, expected.data());
+    std::vector<float> decoded(12 * 64);
+    weight.decode_rows(0, 12, decoded);
+    EXPECT_EQ(first_difference(decoded, expected), -1);
+  }
+  std::vector<float> aligned(12 * 64);
+  std::vector<float> misaligned(12 * 64);
+  LinearWeight::quantized(channel, "w").decode_rows(0, 12, aligned);
+  LinearWeight::quantized(moved, "w").decode_rows(0, 12, misaligned);
+  EXPECT_EQ(first_difference(misaligned, aligned), -1);
 }
 
 TEST(Matmul, PropagatesNanAndInfinity) {
