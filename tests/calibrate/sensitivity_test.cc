@@ -92,17 +92,24 @@ TEST(Sensitivity, CoversEveryGroupOnce) {
   EXPECT_FALSE(stats.modules.contains("lm_head"));
 }
 
-TEST(Sensitivity, EightBitsHurtLessThanFour) {
+TEST(Sensitivity, EveryFormatIsTriedAndEightBitsHurtLess) {
   SensitivityOptions options;
-  options.formats = {Format::kNvfp4, Format::kBlockFp8};
+  options.formats.assign(all_formats().begin(), all_formats().end());
   const CalibrationStats stats = measure(options);
-  double four = 0;
-  double eight = 0;
+  std::map<std::string, double> total;
   for (const auto& [name, module] : stats.modules) {
-    four += module.sensitivity.at("nvfp4").kl_mean;
-    eight += module.sensitivity.at("fp8-block").kl_mean;
+    for (const Format format : all_formats()) {
+      const std::string key(format_name(format));
+      ASSERT_TRUE(module.sensitivity.contains(key)) << name << " " << key;
+      total[key] += module.sensitivity.at(key).kl_mean;
+    }
   }
-  EXPECT_LT(eight, four / 5);
+  for (const char* eight : {"fp8-block", "fp8-channel", "fp8-tensor", "mxfp8"}) {
+    EXPECT_GT(total.at(eight), 0) << eight;
+    EXPECT_LT(total.at(eight), total.at("nvfp4") / 5) << eight;
+  }
+  // Power-of-two scales for 32 against E4M3 scales for 16.
+  EXPECT_LT(total.at("nvfp4"), total.at("mxfp4"));
 }
 
 TEST(Sensitivity, MemoryLimitDoesNotChangeTheResult) {
