@@ -143,6 +143,15 @@ double PlanEntry::bits() const {
   return n == 0 ? 0 : 8.0 * static_cast<double>(output_bytes) / static_cast<double>(n);
 }
 
+std::vector<const Scheme*> plan_schemes(const Plan& plan) {
+  std::vector<const Scheme*> schemes;
+  for (const PlanEntry& e : plan.entries) {
+    if (e.scheme != nullptr && std::ranges::find(schemes, e.scheme) == schemes.end())
+      schemes.push_back(e.scheme);
+  }
+  return schemes;
+}
+
 PlanSize plan_size(const Plan& plan) {
   PlanSize size;
   int64_t parameters = 0;

@@ -61,6 +61,9 @@ struct Plan {
   std::optional<PlanBudget> budget;
 };
 
+// The schemes of the quantized modules, in order of first appearance.
+std::vector<const Scheme*> plan_schemes(const Plan& plan);
+
 struct PlanSize {
   int64_t source_bytes = 0;
   int64_t output_bytes = 0;

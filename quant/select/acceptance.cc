@@ -29,8 +29,16 @@ constexpr std::string_view kW4A16 =
     "NVFP4 with 16-bit activations (W4A16_NVFP4) is unknown to the versions that were read";
 constexpr std::string_view kModelOptFp4Fp8 =
     "its reader of the modelopt dialect knows FP8 per tensor and NVFP4 only";
+constexpr std::string_view kFp8Mixed = "the fp8 dialect holds one scheme";
+constexpr std::string_view kMixedUnknown =
+    "MIXED_PRECISION is unknown to the versions that were read";
+constexpr std::string_view kMixedMembers =
+    "its reader of MIXED_PRECISION knows FP8 per tensor and NVFP4 only";
 constexpr std::string_view kMxMethod =
     "it reads MXFP8 under a quant_method of its own, not from the modelopt dialect";
+
+// A size that every format can hold.
+constexpr int64_t kWholeBlocks = 128;
 
 struct Row {
   std::string_view engine;
@@ -127,6 +135,49 @@ std::string_view default_dialect(const Scheme& scheme, std::string_view wanted) 
     if (all_load(dialect, scheme, wanted)) return dialect;
   }
   return scheme.dialect;
+}
+
+Acceptance mixed_acceptance(
+    std::string_view engine, std::string_view dialect, std::span<const Scheme* const> schemes
+) {
+  if (dialect == kFp8) return {Verdict::kRefused, kFp8Mixed};
+  for (const Scheme* scheme : schemes) {
+    const Acceptance one = acceptance(engine, dialect, *scheme);
+    if (one.verdict != Verdict::kLoads) return one;
+  }
+  if (engine == kSglang)
+    return dialect == kModelOpt ? Acceptance{Verdict::kRefused, kMixedUnknown} : Acceptance{};
+  if (engine == kVllm && dialect == kModelOpt) {
+    const bool known = std::ranges::all_of(schemes, [](const Scheme* scheme) {
+      return scheme->format == Format::kNvfp4 || scheme->format == Format::kFp8Tensor;
+    });
+    if (!known) return {Verdict::kRefused, kMixedMembers};
+  }
+  return {Verdict::kLoads, ""};
+}
+
+std::string_view mixed_dialect(std::span<const Scheme* const> schemes, std::string_view wanted) {
+  std::string_view best;
+  int64_t most = -1;
+  for (const std::string_view dialect : {kModelOpt, kCt}) {
+    const bool can = std::ranges::none_of(schemes, [&](const Scheme* scheme) {
+      return dialect_by_name(dialect)
+          .refuses({"m", scheme->format, scheme->activation, kWholeBlocks, kWholeBlocks})
+          .has_value();
+    });
+    if (!can) continue;
+    const int64_t loads = std::ranges::count_if(engines_for(wanted), [&](const auto& engine) {
+      return mixed_acceptance(engine, dialect, schemes).verdict == Verdict::kLoads;
+    });
+    if (loads <= most) continue;
+    best = dialect;
+    most = loads;
+  }
+  std::string names;
+  for (const Scheme* scheme : schemes)
+    names += (names.empty() ? "" : " and ") + std::string(scheme->name);
+  require(!best.empty(), "no dialect holds {} in one folder", names);
+  return best;
 }
 
 std::string nearest_accepted(const Scheme& scheme, std::string_view wanted) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "core/base/error.h"
 
@@ -124,11 +123,27 @@ void add_unaccepted(
     const std::vector<std::string>& engines,
     bool refuse_unknown
 ) {
-  std::set<const Scheme*> schemes;
-  for (const PlanEntry& e : plan.entries) {
-    if (e.scheme != nullptr) schemes.insert(e.scheme);
-  }
+  const std::vector<const Scheme*> schemes = plan_schemes(plan);
   for (const std::string& engine : engines) {
+    if (schemes.size() > 1) {
+      const Acceptance mixed = mixed_acceptance(engine, plan.dialect, schemes);
+      const bool said = std::ranges::any_of(schemes, [&](const Scheme* scheme) {
+        return acceptance(engine, plan.dialect, *scheme).verdict != Verdict::kLoads;
+      });
+      const bool unknown = mixed.verdict == Verdict::kUnknown;
+      if (!said && (mixed.verdict == Verdict::kRefused ||
+                    (unknown && (refuse_unknown || engines.size() == 1)))) {
+        add(warnings,
+            plan,
+            engine,
+            !unknown || refuse_unknown,
+            unknown ? fmt::format(
+                          "several schemes in the {} dialect are not known to load", plan.dialect
+                      )
+                    : std::string(mixed.why),
+            [](const PlanEntry& e) { return e.scheme != nullptr; });
+      }
+    }
     for (const Scheme* scheme : schemes) {
       const std::string_view dialect = plan.dialect.empty() ? scheme->dialect : plan.dialect;
       const Acceptance found = acceptance(engine, dialect, *scheme);

@@ -285,11 +285,11 @@ int64_t bf16_bytes(const PlanEntry& e) {
   return kBf16Bytes * e.shape.numel();
 }
 
-int64_t quantized_bytes(const PlanRequest& request, const PlanEntry& e, const Scheme& scheme) {
+int64_t quantized_bytes(const Plan& plan, const PlanEntry& e, const Scheme& scheme) {
   int64_t bytes = 0;
   const QuantizedModule module{
       e.module, scheme.format, scheme.activation, e.shape.dim(0), e.shape.dim(1)};
-  for (const DialectPart& part : output_dialect(request, scheme).parts(module)) {
+  for (const DialectPart& part : dialect_by_name(plan.dialect).parts(module)) {
     bytes += byte_size(part.spec.type, part.spec.shape);
   }
   return bytes;
@@ -322,7 +322,7 @@ void apply_budget(const PlanRequest& request, Groups& groups, Plan& plan) {
       if (d->entry.scheme == nullptr) continue;
       weights += d->entry.shape.numel();
       kept += d->entry.stored ? bf16_bytes(d->entry) : d->entry.source_bytes;
-      quantized += quantized_bytes(request, d->entry, *d->entry.scheme);
+      quantized += quantized_bytes(plan, d->entry, *d->entry.scheme);
       entries.push_back(&d->entry);
     }
     if (entries.empty()) continue;
@@ -382,31 +382,50 @@ std::string_view stored_name(Format format) {
   return format == Format::kBlockFp8 ? "block FP8" : format_name(format);
 }
 
-// One folder speaks one dialect, and one activation rule per format.
+// One folder speaks one dialect; what it cannot say of a module is an error.
 void settle_dialect(const PlanRequest& request, std::vector<Draft>& drafts, Plan& plan) {
-  const Draft* first = nullptr;
+  std::vector<const Scheme*> schemes;
   for (const Draft& d : drafts) {
-    if (d.entry.scheme == nullptr) continue;
-    if (first == nullptr) first = &d;
-    require(
-        d.entry.scheme == first->entry.scheme,
-        "one checkpoint holds one scheme: {} is {} ({}) and {} is {} ({})",
-        first->entry.module,
-        first->entry.scheme->name,
-        first->entry.reason,
-        d.entry.module,
-        d.entry.scheme->name,
-        d.entry.reason
-    );
+    if (d.entry.scheme != nullptr && std::ranges::find(schemes, d.entry.scheme) == schemes.end())
+      schemes.push_back(d.entry.scheme);
   }
   require(
-      first != nullptr,
+      !schemes.empty(),
       "nothing is left to quantize: {}",
       drafts.empty() ? "the checkpoint has no tensors"
                      : "every linear module is kept (hone quantize --dry-run shows why with a "
                        "scheme that applies)"
   );
-  plan.dialect = output_dialect(request, *first->entry.scheme).name();
+  if (schemes.size() == 1) {
+    plan.dialect = output_dialect(request, *schemes.front()).name();
+  } else if (request.dialect.empty()) {
+    plan.dialect = mixed_dialect(schemes, request.engine);
+  } else {
+    plan.dialect = request.dialect;
+    require(
+        plan.dialect != "fp8",
+        "the fp8 dialect holds one scheme, the rules ask for {} and {}; use compressed-tensors",
+        schemes[0]->name,
+        schemes[1]->name
+    );
+  }
+  for (const Draft& d : drafts) {
+    const PlanEntry& e = d.entry;
+    if (e.scheme == nullptr) continue;
+    const std::optional<std::string> reason =
+        dialect_by_name(plan.dialect)
+            .refuses(
+                {e.module, e.scheme->format, e.scheme->activation, e.shape.dim(0), e.shape.dim(1)}
+            );
+    require(
+        !reason.has_value(),
+        "{} cannot be {} in the {} dialect that this folder needs: {}",
+        e.module,
+        e.scheme->name,
+        plan.dialect,
+        reason.value_or("")
+    );
+  }
   for (Draft& d : drafts) {
     PlanEntry& e = d.entry;
     if (!e.stored || e.scheme != nullptr || e.to_bf16) continue;
@@ -424,13 +443,6 @@ void settle_dialect(const PlanRequest& request, std::vector<Draft>& drafts, Plan
     e.to_bf16 = true;
     e.reason += fmt::format("; {} decoded and rounded to BF16", stored_name(*e.stored));
   }
-}
-
-const Scheme* quantized_scheme(const Plan& plan) {
-  const auto found =
-      std::ranges::find_if(plan.entries, [](const PlanEntry& e) { return e.scheme != nullptr; });
-  check(found != plan.entries.end(), "a plan without quantized modules");
-  return found->scheme;
 }
 
 void warn_of_unsplit_experts(Plan& plan) {
@@ -476,7 +488,7 @@ Plan make_plan(const PlanRequest& request) {
   for (Draft& d : drafts) {
     PlanEntry& e = d.entry;
     e.output_bytes = e.to_bf16 ? bf16_bytes(e) : e.source_bytes;
-    if (e.scheme != nullptr) e.output_bytes = quantized_bytes(request, e, *e.scheme);
+    if (e.scheme != nullptr) e.output_bytes = quantized_bytes(plan, e, *e.scheme);
     if (e.scheme != nullptr) e.method = request.method;
     plan.entries.push_back(std::move(e));
   }
@@ -490,7 +502,7 @@ Plan make_plan(const PlanRequest& request) {
         warning.text,
         request.engine,
         request.engine == "all" ? "engines load" : "loads",
-        nearest_accepted(*quantized_scheme(plan), request.engine)
+        nearest_accepted(*plan_schemes(plan).front(), request.engine)
     );
     plan.warnings.push_back(std::move(warning));
   }

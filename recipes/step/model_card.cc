@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
@@ -126,12 +127,16 @@ std::string_view activations_text(ActivationRule rule) {
   throw InternalError("unknown activation rule");
 }
 
-std::string method_text(const ModelCard& card, const Scheme& scheme) {
-  std::string text = fmt::format(
-      "Weights: {}, rounded to nearest. {}\n",
-      weights_text(card, scheme.format),
-      activations_text(scheme.activation)
-  );
+std::string method_text(const ModelCard& card, std::span<const Scheme* const> schemes) {
+  std::string text;
+  for (const Scheme* scheme : schemes) {
+    text += fmt::format(
+        "{}Weights: {}, rounded to nearest. {}\n",
+        schemes.size() > 1 ? fmt::format("- {}. ", scheme->name) : "",
+        weights_text(card, scheme->format),
+        activations_text(scheme->activation)
+    );
+  }
   if (card.calibration_tokens > 0) {
     text += fmt::format(
         "Calibrated on {} tokens (sha256 of the token ids: `{}`).\n",
@@ -142,12 +147,21 @@ std::string method_text(const ModelCard& card, const Scheme& scheme) {
   return text;
 }
 
-std::string loading_text(const ModelCard& card, const Scheme& scheme) {
-  const bool fp4 = scheme.format == Format::kNvfp4;
-  const bool mx = scheme.format == Format::kMxfp4 || scheme.format == Format::kMxfp8;
+std::string loading_text(const ModelCard& card, std::span<const Scheme* const> schemes) {
+  const auto has = [&](Format format, bool quantized_activations) {
+    return std::ranges::any_of(schemes, [&](const Scheme* scheme) {
+      return scheme->format == format &&
+             (scheme->activation != ActivationRule::kNone) == quantized_activations;
+    });
+  };
+  const bool fp4 = has(Format::kNvfp4, true);
+  const bool fp4_weights = has(Format::kNvfp4, false);
+  const bool mx = has(Format::kMxfp4, true) || has(Format::kMxfp8, true);
   const std::string& dialect = card.plan->dialect;
   const auto loads = [&](std::string_view engine) {
-    return acceptance(engine, dialect, scheme).verdict == Verdict::kLoads;
+    const Acceptance found = schemes.size() == 1 ? acceptance(engine, dialect, *schemes.front())
+                                                 : mixed_acceptance(engine, dialect, schemes);
+    return found.verdict == Verdict::kLoads;
   };
   std::string text = "With FOLDER being this folder:\n\n```\n";
   if (loads("vllm")) text += "vllm serve FOLDER\n";
@@ -159,7 +173,7 @@ std::string loading_text(const ModelCard& card, const Scheme& scheme) {
   }
   if (loads("tensorrt-llm")) text += "trtllm-serve FOLDER\n";
   text += "hone serve FOLDER\n```\n\n";
-  if (fp4 && scheme.activation == ActivationRule::kNvfp4)
+  if (fp4)
     text +=
         "FP4 arithmetic needs a Blackwell GPU; on Hopper vLLM runs these weights with 16-bit "
         "activations.\n";
@@ -167,7 +181,7 @@ std::string loading_text(const ModelCard& card, const Scheme& scheme) {
     text +=
         "MX arithmetic needs a Blackwell GPU; elsewhere vLLM runs these weights with 16-bit "
         "activations.\n";
-  if (fp4 && scheme.activation == ActivationRule::kNone)
+  if (fp4_weights)
     text += "SGLang reads NVFP4 weights with 16-bit activations in newer versions only.\n";
   for (const PlanWarning& warning : card.plan->warnings) {
     text += fmt::format(
@@ -180,39 +194,42 @@ std::string loading_text(const ModelCard& card, const Scheme& scheme) {
   return text;
 }
 
-const Scheme& scheme_of(const Plan& plan) {
-  for (const PlanEntry& e : plan.entries) {
-    if (e.scheme != nullptr) return *e.scheme;
-  }
-  throw InternalError("a model card of a plan that quantizes nothing");
+// "nvfp4", "fp8-tensor-nvfp4".
+std::string scheme_title(std::span<const Scheme* const> schemes) {
+  std::string text;
+  for (const Scheme* scheme : schemes)
+    text += (text.empty() ? "" : "-") + std::string(scheme->name);
+  check(!text.empty(), "a model card of a plan that quantizes nothing");
+  return text;
 }
 
-std::string front_matter(const ModelCard& card, const Scheme& scheme) {
+std::string front_matter(const ModelCard& card, std::string_view title) {
   std::string text = "---\n";
   text += fmt::format("base_model: {}\nbase_model_relation: quantized\n", card.base_model);
   for (const std::string& line : card.license) text += line + '\n';
-  text += fmt::format("tags:\n- hone\n- {}\n---\n", scheme.name);
+  text += fmt::format("tags:\n- hone\n- {}\n---\n", title);
   return text;
 }
 
 }  // namespace
 
 std::string model_card_text(const ModelCard& card) {
-  const Scheme& scheme = scheme_of(*card.plan);
-  std::string text = front_matter(card, scheme);
+  const std::vector<const Scheme*> schemes = plan_schemes(*card.plan);
+  const std::string title = scheme_title(schemes);
+  std::string text = front_matter(card, title);
   text += fmt::format(
       "\n# {}-{}\n\n{} quantized to {} by Hone {}.\n",
       card.base_model.substr(card.base_model.rfind('/') + 1),
-      scheme.name,
+      title,
       card.base_model,
-      scheme.name,
+      title,
       kHoneVersion
   );
   text += "\n## What is inside\n\n" + format_table(*card.plan) + '\n' + sizes_text(*card.plan);
-  text += "\n## How it was made\n\n" + method_text(card, scheme);
+  text += "\n## How it was made\n\n" + method_text(card, schemes);
   text += fmt::format("\n```\n{}\n```\n\n", card.command);
   text += "`hone.json` holds the sha256 of every input and output file.\n";
-  text += "\n## How to load it\n\n" + loading_text(card, scheme);
+  text += "\n## How to load it\n\n" + loading_text(card, schemes);
   return text;
 }
 

@@ -702,6 +702,33 @@ TEST(Apply, EverySchemeInEveryDialectIsReadBack) {
   EXPECT_EQ(written, 16);
 }
 
+TEST(Apply, SeveralSchemesInOneFolder) {
+  const fs::path source = fresh_path("apply-several-in");
+  const fs::path output = fresh_path("apply-several-out");
+  const fs::path only = fresh_path("apply-several-only");
+  write_random_checkpoint(source, {});
+  quantize(source, output, "nvfp4a16", {}, {"attn.*=fp8-dynamic"});
+  quantize(source, only, "nvfp4a16", {}, {}, "compressed-tensors");
+  const auto checkpoint = Checkpoint::open(output);
+  const Dialect* dialect = detect_dialect(*checkpoint);
+  ASSERT_NE(dialect, nullptr);
+  EXPECT_EQ(dialect->name(), "compressed-tensors");
+  EXPECT_EQ(dialect->modules(*checkpoint).size(), 14U);
+  const std::string layer = "model.layers.1.";
+  EXPECT_EQ(dialect->read(*checkpoint, layer + "self_attn.q_proj").format, Format::kFp8Channel);
+  EXPECT_EQ(
+      dialect->read(*checkpoint, layer + "self_attn.q_proj").activation, ActivationRule::kFp8Token
+  );
+  // What the rule did not touch is as it would be alone.
+  const Tensors mixed = reference::read_folder(output);
+  const Tensors alone = reference::read_folder(only);
+  for (const char* part : {".weight_packed", ".weight_scale", ".weight_global_scale"}) {
+    EXPECT_EQ(
+        mixed.at(layer + "mlp.up_proj" + part).bytes, alone.at(layer + "mlp.up_proj" + part).bytes
+    );
+  }
+}
+
 TEST(Apply, KvCacheSchemesAndOldSectionsFollowTheDialect) {
   const fs::path source = fresh_path("apply-kv-in");
   const fs::path part = fresh_path("apply-kv-part");

@@ -65,6 +65,20 @@ TEST(Acceptance, TheSchemesDialectStaysWhereItWillDo) {
   EXPECT_EQ(default_dialect(scheme_by_name("fp8-dynamic"), "all"), "compressed-tensors");
 }
 
+TEST(Acceptance, Mixtures) {
+  const Scheme* pair[] = {&scheme_by_name("nvfp4"), &scheme_by_name("fp8-tensor")};
+  EXPECT_EQ(mixed_acceptance("vllm", "modelopt", pair).verdict, Verdict::kLoads);
+  EXPECT_EQ(mixed_acceptance("tensorrt-llm", "modelopt", pair).verdict, Verdict::kLoads);
+  EXPECT_EQ(mixed_acceptance("sglang", "modelopt", pair).verdict, Verdict::kRefused);
+  EXPECT_EQ(mixed_acceptance("vllm", "fp8", pair).verdict, Verdict::kRefused);
+  EXPECT_EQ(mixed_dialect(pair, "trtllm"), "modelopt");
+  const Scheme* dynamic[] = {&scheme_by_name("nvfp4"), &scheme_by_name("fp8-dynamic")};
+  EXPECT_EQ(mixed_acceptance("vllm", "modelopt", dynamic).verdict, Verdict::kRefused);
+  EXPECT_EQ(mixed_dialect(dynamic, "vllm"), "compressed-tensors");
+  const Scheme* blocks[] = {&scheme_by_name("mxfp4"), &scheme_by_name("fp8-block")};
+  EXPECT_EQ(mixed_dialect(blocks, ""), "compressed-tensors");
+}
+
 TEST(Acceptance, TheNearestSchemeIsOneThatLoads) {
   EXPECT_THAT(
       nearest_accepted(scheme_by_name("nvfp4a16"), "all"), HasSubstr("nvfp4 (dialect modelopt)")

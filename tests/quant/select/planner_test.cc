@@ -295,10 +295,30 @@ TEST(Planner, LmHeadIsQuantizedWhenNamed) {
   EXPECT_NE(find(make_plan(request), "lm_head.weight").scheme, nullptr);
 }
 
-TEST(Planner, OneFolderHoldsOneScheme) {
-  PlanRequest request = llama("nvfp4a16", 1);
+TEST(Planner, SeveralSchemesNeedADialectThatHoldsThem) {
+  // FP8 per tensor and NVFP4: ModelOpt's MIXED_PRECISION. Blocks with 1x128 activations are not in
+  // it, but in compressed-tensors.
+  PlanRequest request = llama("nvfp4", 1);
+  add_rules(request, {"attn.*=fp8-tensor"});
+  const Plan plan = make_plan(request);
+  EXPECT_EQ(plan.dialect, "modelopt");
+  EXPECT_EQ(find(plan, "model.layers.0.self_attn.q_proj.weight").scheme->name, "fp8-tensor");
+  EXPECT_EQ(find(plan, "model.layers.0.mlp.up_proj.weight").scheme->name, "nvfp4");
+  request.engine = "vllm";
+  EXPECT_EQ(make_plan(request).dialect, "modelopt");
+  request.engine = "sglang";
+  EXPECT_THAT(error_of(request), HasSubstr("MIXED_PRECISION is unknown"));
+
+  request = llama("nvfp4a16", 1);
   add_rules(request, {"attn.*=fp8-block"});
-  EXPECT_THAT(error_of(request), HasSubstr("one checkpoint holds one scheme"));
+  EXPECT_EQ(make_plan(request).dialect, "compressed-tensors");
+  request.engine = "vllm";
+  EXPECT_EQ(make_plan(request).dialect, "compressed-tensors");
+  request.engine = "all";
+  EXPECT_THAT(error_of(request), HasSubstr("would refuse this checkpoint"));
+  request.engine = "";
+  request.dialect = "modelopt";
+  EXPECT_THAT(error_of(request), HasSubstr("scheme fp8-block cannot be written in the modelopt"));
 }
 
 TEST(Planner, NothingLeftIsAnError) {
