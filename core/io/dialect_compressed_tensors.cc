@@ -65,13 +65,11 @@ const CtGroup* choose_group(
   const std::vector<const CtGroup*> groups = config.groups_of(module);
   require_data(
       !groups.empty(),
-      "{}: {} is stored quantized, but {} and no config group that claims it leaves engines to "
-      "read "
-      "it as a plain weight",
+      "{}: {} is stored quantized, but {}: engines would read it as a plain weight",
       config_source(checkpoint),
       module,
-      config.ignore->match(module) == CtTargets::Match::kNone ? "no target matches it"
-                                                              : "\"ignore\" lists it"
+      config.ignore.match(module) == CtTargets::Match::kNone ? "no target matches it"
+                                                             : "\"ignore\" lists it"
   );
   for (const CtGroup* group : groups) {
     if (fits(checkpoint, module, group->format)) return group;

@@ -141,29 +141,29 @@ std::vector<std::string> string_list(
 CtGroup parse_group(const std::string& name, const Json& json, const std::string& source) {
   const Arguments weights = parse_arguments(json.at("weights"), source + ".weights");
   const std::optional<Format> format = weight_format(weights);
-  require_data(
-      format.has_value(),
-      "{}.weights: {} is not read by this version; known are symmetric floats: 8 bits with "
-      "strategy tensor, channel, block [128, 128] or group of 32, 4 bits with tensor_group of 16 "
-      "or "
-      "group of 32",
-      source,
-      dump_json(weights.json)
-  );
+  if (!format) {
+    throw DataError(fmt::format(
+        "{}.weights: {} is not read by this version; known are symmetric floats: 8 bits with "
+        "strategy tensor, channel, block [128, 128] or group of 32, 4 bits with tensor_group of 16 "
+        "or group of 32",
+        source,
+        dump_json(weights.json)
+    ));
+  }
   ActivationRule activation = ActivationRule::kNone;
   const auto inputs = json.find("input_activations");
   if (inputs != json.end() && !inputs->is_null()) {
     const Arguments arguments = parse_arguments(*inputs, source + ".input_activations");
     const std::optional<ActivationRule> rule = activation_rule(arguments);
-    require_data(
-        rule.has_value(),
-        "{}.input_activations: {} is not read by this version; known are symmetric floats: 8 bits "
-        "per token, in groups of 128 or 32 (dynamic) or per tensor (static), 4 bits in groups of "
-        "16 "
-        "(local) or 32 (dynamic)",
-        source,
-        dump_json(arguments.json)
-    );
+    if (!rule) {
+      throw DataError(fmt::format(
+          "{}.input_activations: {} is not read by this version; known are symmetric floats: 8 "
+          "bits per token, in groups of 128 or 32 (dynamic) or per tensor (static), 4 bits in "
+          "groups of 16 (local) or 32 (dynamic)",
+          source,
+          dump_json(arguments.json)
+      ));
+    }
     activation = *rule;
   }
   refuse_section(json, "output_activations", source);
@@ -247,14 +247,13 @@ Json activation_arguments(ActivationRule rule) {
 
 std::string_view checked_format_name(const QuantizedModule& module) {
   const auto name = ct_format_name(module.format, module.activation);
-  require(
-      name.has_value(),
+  if (name) return *name;
+  throw UsageError(fmt::format(
       "{}: compressed-tensors has no name for {} weights with {} activations",
       module.module,
       format_name(module.format),
       activation_rule_name(module.activation)
-  );
-  return *name;
+  ));
 }
 
 }  // namespace
@@ -279,8 +278,10 @@ CtTargets::CtTargets(const std::vector<std::string>& targets, const std::string&
 
 CtTargets::Match CtTargets::match(const std::string& module) const {
   if (exact_.contains(module)) return Match::kExact;
-  for (const auto& expression : expressions_->list) {
-    if (expression->matches(module)) return Match::kExpression;
+  if (expressions_ != nullptr) {
+    for (const auto& expression : expressions_->list) {
+      if (expression->matches(module)) return Match::kExpression;
+    }
   }
   return linear_ ? Match::kClass : Match::kNone;
 }
@@ -302,14 +303,14 @@ CtConfig CtConfig::parse(const Json& section, const std::string& source) {
     if (weights == json.end() || weights->is_null()) continue;
     config.groups.push_back(parse_group(name, json, where));
   }
-  config.ignore.emplace(string_list(section, "ignore", source), source + ": ignore");
+  config.ignore = CtTargets(string_list(section, "ignore", source), source + ": ignore");
   config.kv_cache = parse_kv_cache(section, source);
   return config;
 }
 
 std::vector<const CtGroup*> CtConfig::groups_of(const std::string& module) const {
   std::vector<const CtGroup*> found;
-  if (ignore->match(module) != CtTargets::Match::kNone) return found;
+  if (ignore.match(module) != CtTargets::Match::kNone) return found;
   std::vector<std::pair<CtTargets::Match, const CtGroup*>> matches;
   for (const CtGroup& group : groups) {
     const CtTargets::Match match = group.targets.match(module);
@@ -353,11 +354,14 @@ Json ct_config(const QuantizedContents& contents) {
   );
   using Scheme = std::pair<Format, ActivationRule>;
   std::vector<Scheme> order;  // of first appearance
+  std::vector<std::string_view> formats;
   std::map<Scheme, std::vector<std::string>> modules;
   for (const QuantizedModule& module : contents.quantized) {
     const Scheme scheme{module.format, module.activation};
-    if (!modules.contains(scheme)) order.push_back(scheme);
-    (void)checked_format_name(module);
+    if (!modules.contains(scheme)) {
+      order.push_back(scheme);
+      formats.push_back(checked_format_name(module));
+    }
     modules[scheme].push_back(module.module);
   }
   require(!order.empty(), "compressed-tensors: no module is quantized");
@@ -373,7 +377,7 @@ Json ct_config(const QuantizedContents& contents) {
     group["weights"] = weight_arguments(format);
     group["input_activations"] = activation_arguments(activation);
     group["output_activations"] = nullptr;
-    group["format"] = *ct_format_name(format, activation);
+    group["format"] = formats[i];
     groups["group_" + std::to_string(i)] = std::move(group);
   }
   Json config = Json::object();

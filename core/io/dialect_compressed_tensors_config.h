@@ -25,6 +25,7 @@ namespace hone {
 // exact name, or the class name of linear layers ("Linear", "LinearBase").
 class CtTargets {
  public:
+  CtTargets() = default;
   // Throws DataError naming `source` for a broken expression.
   CtTargets(const std::vector<std::string>& targets, const std::string& source);
 
@@ -48,7 +49,7 @@ struct CtGroup {
 
 struct CtConfig {
   std::vector<CtGroup> groups;  // those with weights, in the order of the file
-  std::optional<CtTargets> ignore;
+  CtTargets ignore;
   KvCacheFormat kv_cache = KvCacheFormat::kNone;
 
   // Throws DataError naming `source`, the group and the field for what is not read here: integer

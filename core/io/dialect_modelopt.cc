@@ -22,15 +22,13 @@ const ModelOptConfig& config_of(const Checkpoint& checkpoint) {
 
 ModelOptScheme scheme_of(const Checkpoint& checkpoint, const std::string& module) {
   const std::optional<ModelOptScheme> scheme = config_of(checkpoint).scheme_of(module);
-  require_data(
-      scheme.has_value(),
+  if (scheme) return *scheme;
+  throw DataError(fmt::format(
       "{}: {} is stored quantized, but quantized_layers does not name it: engines would read it as "
-      "a "
-      "plain weight",
+      "a plain weight",
       checkpoint.folder().string(),
       module
-  );
-  return *scheme;
+  ));
 }
 
 // Block FP8 scales are [N/128, 1, K/128, 1] here.

@@ -76,13 +76,14 @@ const Json* modelopt_section_of(const Checkpoint& checkpoint) {
 ModelOptScheme parse_scheme(const Json& object, const std::string& source) {
   const std::string algo = json_string(object, "quant_algo", source);
   const std::optional<ModelOptScheme> scheme = parse_modelopt_algo(algo);
-  require_data(
-      scheme.has_value(),
-      "{}: quant_algo \"{}\" is not read by this version; known are {}",
-      source,
-      algo,
-      known_algos()
-  );
+  if (!scheme) {
+    throw DataError(fmt::format(
+        "{}: quant_algo \"{}\" is not read by this version; known are {}",
+        source,
+        algo,
+        known_algos()
+    ));
+  }
   const int64_t expected = named(*scheme)->group_size;
   const int64_t group_size = json_int_or(object, "group_size", expected, source);
   require_data(
@@ -238,6 +239,8 @@ std::optional<std::string_view> modelopt_algo(const ModelOptScheme& scheme) {
 }
 
 std::optional<ModelOptScheme> parse_modelopt_algo(std::string_view algo) {
+  // An earlier name in composed checkpoints, read by vLLM as well.
+  if (same_ignoring_case(algo, "FP8_BLOCK_SCALES")) algo = "FP8_PB_WO";
   for (const NamedScheme& scheme : kSchemes) {
     if (same_ignoring_case(algo, scheme.algo)) return scheme.scheme;
   }

@@ -27,7 +27,8 @@ struct ModelOptScheme {
   bool operator==(const ModelOptScheme&) const = default;
 };
 
-// "NVFP4"; nullopt when ModelOpt has no name for it. The inverse ignores case.
+// "NVFP4"; nullopt when ModelOpt has no name for it. The inverse ignores case and knows
+// "FP8_BLOCK_SCALES" as FP8_PB_WO.
 std::optional<std::string_view> modelopt_algo(const ModelOptScheme& scheme);
 std::optional<ModelOptScheme> parse_modelopt_algo(std::string_view algo);
 

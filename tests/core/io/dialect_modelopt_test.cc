@@ -290,6 +290,19 @@ TEST_F(ModelOptParts, UnknownAlgorithmsAreNamed) {
   );
 }
 
+TEST_F(ModelOptParts, OtherSpellingsOfTheBlockAlgorithm) {
+  Tensor blocks(DType::kF32, {1, 1, 1, 1});
+  blocks.as<float>()[0] = 0.5F;
+  tensors_ = {{"x.weight", Tensor(DType::kF8E4M3, {128, 128})}, {"x.weight_scale", blocks}};
+  for (const char* algo : {"FP8_PB_WO", "fp8_pb_wo", "FP8_BLOCK_SCALES"}) {
+    EXPECT_EQ(complaint({{"quant_method", "modelopt"}, {"quant_algo", algo}}), "") << algo;
+    const auto checkpoint = Checkpoint::open(folder_.path());
+    const QuantizedTensor read = ModelOptDialect().read(*checkpoint, "x");
+    EXPECT_EQ(read.format, Format::kBlockFp8);
+    EXPECT_EQ(read.block_scales.shape(), (Shape{1, 1}));
+  }
+}
+
 // The 32B model of Qwen, exported by version 0.31: no quant_method, an abbreviated KV scheme.
 TEST_F(ModelOptParts, OldSectionsHaveNoMethod) {
   tensors_ = {
