@@ -169,5 +169,46 @@ TEST(RopeConfig, Llama3Frequencies) {
   EXPECT_NEAR(f[30] / plain(30), smooth + (1.0 - smooth) / 8.0, 1e-12);
 }
 
+// Keys as DeepSeek-V3 and Qwen3.5 have them (there within text_config).
+TEST(ConfigIdentity, CountsOfHeadsAndExperts) {
+  const ConfigIdentity deepseek = ConfigIdentity::parse(
+      {{"architectures", {"DeepseekV3ForCausalLM"}},
+       {"num_hidden_layers", 61},
+       {"num_attention_heads", 128},
+       {"num_key_value_heads", 128},
+       {"n_routed_experts", 256},
+       {"num_experts_per_tok", 8},
+       {"num_nextn_predict_layers", 1},
+       {"tie_word_embeddings", false}},
+      "test"
+  );
+  EXPECT_EQ(deepseek.layers, 61);
+  EXPECT_EQ(deepseek.heads, 128);
+  EXPECT_EQ(deepseek.experts, 256);
+  EXPECT_EQ(deepseek.experts_per_token, 8);
+  EXPECT_EQ(deepseek.mtp_layers, 1);
+  EXPECT_TRUE(deepseek.tie_said);
+  EXPECT_FALSE(deepseek.tied_embeddings);
+  const ConfigIdentity nested = ConfigIdentity::parse(
+      {{"text_config",
+        {{"num_key_value_heads", 2}, {"num_experts", 256}, {"mtp_num_hidden_layers", 1}}}},
+      "test"
+  );
+  EXPECT_EQ(nested.kv_heads, 2);
+  EXPECT_EQ(nested.experts, 256);
+  EXPECT_EQ(nested.mtp_layers, 1);
+  EXPECT_FALSE(nested.tie_said);
+}
+
+// One number for each layer, or null: not said, and no error.
+TEST(ConfigIdentity, ListsAreNotCounts) {
+  const ConfigIdentity identity = ConfigIdentity::parse(
+      {{"num_hidden_layers", 2}, {"num_key_value_heads", {8, 4}}, {"num_experts", nullptr}}, "test"
+  );
+  EXPECT_EQ(identity.layers, 2);
+  EXPECT_EQ(identity.kv_heads, 0);
+  EXPECT_EQ(identity.experts, 0);
+}
+
 }  // namespace
 }  // namespace hone
