@@ -217,11 +217,31 @@ int64_t block_of(StoredForm form) {
   }
 }
 
+// GPT-OSS: codes [.., blocks, 16], one exponent for each block of 32 codes.
+void exponents_fit_their_blocks(
+    const CheckedModule& module, const SnapshotTensor& scale, Findings& found
+) {
+  std::vector<int64_t> expected = module.weight()->entry->shape.dims();
+  const bool whole = !expected.empty() && expected.back() == kMxBlock / 2;
+  if (!expected.empty()) expected.pop_back();
+  if (whole && scale.entry->shape.dims() == expected) return;
+  found.add(
+      module.tensor(Part::kBlockExponents),
+      fmt::format(
+          "it has shape {}, the codes have {} (16 bytes in a block)",
+          scale.entry->shape.str(),
+          module.weight()->entry->shape.str()
+      )
+  );
+}
+
 void scales_have_their_shape(const CheckContext& c, Findings& found) {
   each_consistent(c, [&](const CheckedModule& module) {
     const Part part = scale_part(c, module);
     const SnapshotTensor* scale = module.part(part);
-    if (scale == nullptr || module.rows == 0) return;
+    if (scale == nullptr) return;
+    if (part == Part::kBlockExponents) return exponents_fit_their_blocks(module, *scale, found);
+    if (module.rows == 0) return;
     if (module.cols % block_of(module.declared->form) != 0) return;  // HQ309
     const std::vector<Shape> shapes = scale_shapes(c, module);
     if (shapes.empty() || std::ranges::find(shapes, scale->entry->shape) != shapes.end()) return;

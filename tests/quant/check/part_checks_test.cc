@@ -183,5 +183,31 @@ TEST_P(PartFaults, AreFound) {
 
 INSTANTIATE_TEST_SUITE_P(All, PartFaults, testing::ValuesIn(part_faults()), fault_name);
 
+// Experts of GPT-OSS: names, three dimensions and exponents of their own.
+TEST(PartChecks, BlocksAndExponents) {
+  const std::string experts = kLayer0 + "mlp.experts.gate_up_proj";
+  StoredCheckpoint checkpoint;
+  checkpoint.set_json(
+      "config.json",
+      {{"architectures", {"GptOssForCausalLM"}},
+       {"tie_word_embeddings", true},
+       {"quantization_config",
+        {{"quant_method", "mxfp4"}, {"modules_to_not_convert", {"model.layers.*.self_attn"}}}}}
+  );
+  checkpoint.tensors[kLayer0 + "self_attn.q_proj.weight"] = bf16_ones(64, 64);
+  checkpoint.tensors[experts + "_blocks"] = {"U8", {2, 4, 2, 16}, std::string(256, '\x22')};
+  checkpoint.tensors[experts + "_scales"] = {"U8", {2, 4, 2}, std::string(16, '\x7F')};
+  const CheckOptions options{.engines = kNoEngine, .deep = true};
+  EXPECT_EQ(report_of(checkpoint, options).faults(), 0);
+  const auto only_fault = [&] {
+    const CheckReport report = report_of(checkpoint, options);
+    return report.faults() == 1 ? std::string(report.results[0].id) : check_text(report);
+  };
+  checkpoint.tensors[experts + "_scales"].shape = {2, 8};
+  EXPECT_EQ(only_fault(), "HQ307");
+  checkpoint.tensors.erase(experts + "_scales");
+  EXPECT_EQ(only_fault(), "HQ301");
+}
+
 }  // namespace
 }  // namespace hone
