@@ -11,6 +11,7 @@ constexpr std::string_view kMixed = "MIXED_PRECISION";
 constexpr std::string_view kLinearClass = "Linear";
 constexpr int64_t kNvfp4Group = 16;
 constexpr int64_t kMxGroup = 32;
+constexpr int64_t kBlock = 128;
 
 struct Algo {
   std::string_view name;
@@ -59,15 +60,30 @@ bool is_dynamic(const Json& arguments) {
   return it != arguments.end() && it->is_boolean() && it->get<bool>();
 }
 
+// Left out, the strategy follows from the group size.
+std::string strategy_of(const Json& weights, int64_t group) {
+  const std::string strategy = string_field(weights, "strategy");
+  if (!strategy.empty()) return strategy;
+  if (group > 0) return "group";
+  return group < 0 ? "channel" : "tensor";
+}
+
+// [128, 128], or "128x128" in old files.
+bool usual_blocks(const Json& weights) {
+  const auto it = weights.find("block_structure");
+  if (it == weights.end() || it->is_null()) return true;
+  return *it == Json({kBlock, kBlock}) || *it == "128x128";
+}
+
 StoredForm form_of_arguments(const Json& weights) {
   const int64_t bits = integer_field(weights, "num_bits");
-  const std::string strategy = string_field(weights, "strategy");
   const int64_t group = integer_field(weights, "group_size");
+  const std::string strategy = strategy_of(weights, group);
   if (string_field(weights, "type") != "float") return StoredForm::kForeign;
   if (bits == 8) {
     if (strategy == "tensor") return StoredForm::kFp8Tensor;
     if (strategy == "channel") return StoredForm::kFp8Channel;
-    if (strategy == "block") return StoredForm::kFp8Block;
+    if (strategy == "block" && usual_blocks(weights)) return StoredForm::kFp8Block;
     if (strategy == "group" && group == kMxGroup) return StoredForm::kMxfp8;
   }
   if (bits == 4) {

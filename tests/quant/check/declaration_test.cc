@@ -136,6 +136,28 @@ TEST(Declaration, ExactNamesBeforeExpressionsBeforeClasses) {
   EXPECT_EQ(form_of(declared, "model.layers.0.mlp.up_proj"), StoredForm::kFp8Tensor);
 }
 
+TEST(Declaration, StrategiesThatAreLeftOutAndOtherBlocks) {
+  const auto form = [](const Json& weights) {
+    const Snapshot snapshot = with_config(
+        {{"quant_method", "compressed-tensors"},
+         {"config_groups", {{"group_0", {{"targets", {"Linear"}}, {"weights", weights}}}}}}
+    );
+    return form_of(Declaration(snapshot), "model.layers.0.mlp.up_proj");
+  };
+  EXPECT_EQ(form({{"num_bits", 8}, {"type", "float"}}), StoredForm::kFp8Tensor);
+  EXPECT_EQ(
+      form({{"num_bits", 8}, {"type", "float"}, {"group_size", -1}}), StoredForm::kFp8Channel
+  );
+  EXPECT_EQ(form({{"num_bits", 8}, {"type", "float"}, {"group_size", 32}}), StoredForm::kMxfp8);
+  const Json block = {{"num_bits", 8}, {"type", "float"}, {"strategy", "block"}};
+  Json usual = block;
+  usual["block_structure"] = "128x128";
+  EXPECT_EQ(form(usual), StoredForm::kFp8Block);
+  Json other = block;
+  other["block_structure"] = {64, 64};
+  EXPECT_EQ(form(other), StoredForm::kForeign);
+}
+
 TEST(Declaration, FusedNamesOfEngines) {
   const Snapshot snapshot = with_config(
       {{"quant_method", "compressed-tensors"},
