@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/bind.h"
@@ -47,7 +48,7 @@ struct FitArguments {
 fs::path config_of(const std::string& model) {
   if (fs::is_regular_file(model)) return model;
   if (fs::is_directory(model)) {
-    const fs::path config = fs::path(model) / "config.json";
+    fs::path config = fs::path(model) / "config.json";
     require(fs::exists(config), "{}: no config.json in the folder", model);
     return config;
   }

@@ -1,5 +1,7 @@
 #include "quant/fit/report.h"
 
+#include <fmt/format.h>
+
 #include "core/base/progress.h"
 
 namespace hone {

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include "core/base/error.h"

@@ -551,12 +551,10 @@ class Parser {
     const std::string format = json_string_or(*q, "format", "", source_);
     if (d_.stored_method == "fp8" && has(*q, "weight_block_size")) {
       d_.stored = StoredWeights::kBlockFp8;
-    } else if (d_.stored_method == "mxfp4") {
-      d_.stored = StoredWeights::kMxfp4Experts;
     } else if (algorithm == "NVFP4" || format == "nvfp4-pack-quantized") {
       d_.stored = StoredWeights::kNvfp4;
-    } else if (format == "mxfp4-pack-quantized" && d_.moe.experts > 0) {
-      d_.stored = StoredWeights::kMxfp4Experts;  // Kimi-K3: everything else is ignored there
+    } else if (d_.stored_method == "mxfp4" || (format == "mxfp4-pack-quantized" && d_.moe.experts > 0)) {
+      d_.stored = StoredWeights::kMxfp4Experts;  // GPT-OSS; Kimi-K3 ignores everything else there
     } else {
       d_.stored = StoredWeights::kOther;
     }
