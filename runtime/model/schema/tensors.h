@@ -38,8 +38,8 @@ struct ExpectedTensor {
 
 // In the order of the model: embedding, layers, final norm, head, prediction layers, vision tower.
 // Unquantized names: what a dialect stores instead of "X.weight" is the dialect's. Parts that
-// `dimensions.notes` says are not counted are missing. Throws DataError naming the first tensor with
-// more than 2^42 elements: no model has one, and sums stay far from overflow.
+// `dimensions.notes` says are not counted are missing. Throws DataError naming the first tensor
+// with more than 2^42 elements: no model has one, and sums stay far from overflow.
 std::vector<ExpectedTensor> expected_tensors(const ModelDimensions& dimensions);
 
 // Appended by expected_tensors(): image tower and projector.
