@@ -48,9 +48,8 @@ struct Nvfp4Kernels {
   void (*encode)(const Nvfp4RowArgs& row);
   // out: [n] f32
   // divisor: g divides the block scales instead of multiplying them.
-  void (*decode)(
-      const uint8_t* codes, const uint8_t* scales, int64_t n, float g, bool divisor, float* out
-  );
+  void (*decode
+  )(const uint8_t* codes, const uint8_t* scales, int64_t n, float g, bool divisor, float* out);
   // The activation rule applied to x, in place.
   void (*round)(float* x, int64_t n, float g);
 };

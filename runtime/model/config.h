@@ -66,9 +66,9 @@ struct ModelConfig {
 struct ConfigIdentity {
   // First of "architectures", or diffusers' "_class_name"; empty when there is none.
   std::string architecture_name;
-  std::string model_type;         // empty when missing
-  bool tied_embeddings = false;   // also of a nested text_config
-  bool tie_said = false;          // tie_word_embeddings is there at all
+  std::string model_type;        // empty when missing
+  bool tied_embeddings = false;  // also of a nested text_config
+  bool tie_said = false;         // tie_word_embeddings is there at all
   // 0: not said.
   int64_t layers = 0;
   int64_t heads = 0;

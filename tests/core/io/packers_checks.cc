@@ -1,12 +1,11 @@
 // The packers of compressed-tensors and ModelOpt against their own output, and our readers and
 // encoder against both. docs/formats.md quotes the sizes of the differences from here.
-#include "tests/reference/packers.h"
-
 #include <gtest/gtest.h>
 
 #include "core/base/threads.h"
 #include "core/format/load.h"
 #include "tests/core/io/quantized_checkpoint.h"
+#include "tests/reference/packers.h"
 
 namespace hone {
 namespace {
