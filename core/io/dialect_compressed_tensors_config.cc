@@ -297,7 +297,7 @@ CtConfig CtConfig::parse(const Json& section, const std::string& source) {
       source
   );
   for (const auto& [name, json] : groups->items()) {
-    const std::string where = source + ": config_groups." + name;
+    const std::string where = fmt::format("{}: config_groups.{}", source, name);
     require_data(json.is_object(), "{}: expected an object, found {}", where, dump_json(json));
     const auto weights = json.find("weights");
     if (weights == json.end() || weights->is_null()) continue;

@@ -125,7 +125,7 @@ void add_layers(const Json& object, const std::string& source, ModelOptConfig& c
   if (layers == object.end() || layers->is_null()) return;
   require_data(layers->is_object(), "{}: quantized_layers must be an object", source);
   for (const auto& [module, layer] : layers->items()) {
-    const std::string where = source + ": quantized_layers." + module;
+    const std::string where = fmt::format("{}: quantized_layers.{}", source, module);
     require_data(layer.is_object(), "{}: expected an object, found {}", where, dump_json(layer));
     config.layers[module] = parse_scheme(layer, where);
   }
