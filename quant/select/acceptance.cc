@@ -109,7 +109,7 @@ std::vector<std::string> engine_names() {
 }
 
 std::vector<std::string> engines_for(std::string_view wanted) {
-  const std::vector<std::string> names = engine_names();
+  std::vector<std::string> names = engine_names();
   if (wanted.empty() || wanted == "all") return names;
   if (wanted == "trtllm") return {std::string(kTensorrt)};
   require(
