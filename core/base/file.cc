@@ -27,7 +27,7 @@ constexpr size_t kBufferSize = size_t{1} << 20;
 std::atomic<int64_t> g_write_fault{-1};
 
 std::string reason(int error) {
-  const std::string text = std::generic_category().message(error);
+  std::string text = std::generic_category().message(error);
   if (error == ENOSPC) return "disk full (" + text + "); free some space and run again";
   if (error == EDQUOT) return "disk quota exceeded (" + text + "); free some space and run again";
   return text;

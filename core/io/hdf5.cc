@@ -432,6 +432,7 @@ std::vector<std::string> Hdf5Reader::read_strings(const std::string& name) const
     fail(state_->path, name, "unreadable data set");
   }
   std::vector<std::string> values;
+  values.reserve(pointers.size());
   for (const char* pointer : pointers) values.emplace_back(pointer == nullptr ? "" : pointer);
   H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, pointers.data());
   return values;

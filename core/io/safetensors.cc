@@ -219,7 +219,7 @@ size_t SafetensorsFile::position(const std::string& name, int64_t offset, int64_
 SafetensorsWriter::SafetensorsWriter(
     const std::filesystem::path& path,
     std::vector<TensorSpec> specs,
-    std::map<std::string, std::string> metadata
+    const std::map<std::string, std::string>& metadata
 )
     : file_(path), specs_(std::move(specs)) {
   Json header = Json::object();
@@ -284,6 +284,7 @@ void write_safetensors(
     const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors
 ) {
   std::vector<TensorSpec> specs;
+  specs.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) specs.push_back({name, tensor.type(), tensor.shape()});
   SafetensorsWriter writer(path, std::move(specs));
   for (const auto& [name, tensor] : tensors) writer.append(name, tensor.view().bytes());

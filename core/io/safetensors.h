@@ -62,7 +62,7 @@ class SafetensorsWriter {
   SafetensorsWriter(
       const std::filesystem::path& path,
       std::vector<TensorSpec> specs,
-      std::map<std::string, std::string> metadata = {{"format", "pt"}}
+      const std::map<std::string, std::string>& metadata = {{"format", "pt"}}
   );
   // Appends bytes of the current tensor; when it is full the next one becomes current.
   // Throws InternalError when more bytes come than `name` (the expected tensor) has.

@@ -1,6 +1,7 @@
 #include "core/json/equal.h"
 
 #include <algorithm>
+#include <compare>
 #include <vector>
 
 #include "core/json/number.h"
@@ -78,7 +79,7 @@ void append_canonical(const Json& value, std::string& text) {
 }  // namespace
 
 bool json_equal(const Json& a, const Json& b) {
-  if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
+  if (a.is_number() && b.is_number()) return std::is_eq(compare_numbers(a, b));
   if (a.type() != b.type()) return false;
   if (a.is_object()) return objects_equal(a, b);
   if (a.is_array()) {
