@@ -13,6 +13,8 @@ if(HONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
                                   CCACHE_SLOPPINESS=pch_defines,time_macros ${HONE_CCACHE})
 endif()
+# The command line's own code runs once.
+set(HONE_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
 # Tests check values, they do not have to be fast: half the compile time.
 set(HONE_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 

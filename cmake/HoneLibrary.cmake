@@ -1,4 +1,4 @@
-# hone_library(<leaf> [SOURCES ...] [DEPS leaf ...] [LINK external ...])
+# hone_library(<leaf> [SOURCES ...] [DEPS leaf ...] [LINK external ...] [PCH kind])
 #
 # One static library per leaf folder, named after it ("core/base" -> hone_core_base). A dependency
 # that the layer table below does not allow stops the configuration; tests/structure checks the
@@ -31,7 +31,10 @@ function(hone_allowed leaf dep result)
 endfunction()
 
 function(hone_library leaf)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "PCH" "SOURCES;DEPS;LINK" ${ARGN})
+  if(NOT arg_PCH)
+    set(arg_PCH product)
+  endif()
   string(REPLACE "/" "_" target "hone_${leaf}")
   set(links)
   foreach(dep IN LISTS arg_DEPS)
@@ -46,7 +49,7 @@ function(hone_library leaf)
     list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
     add_library(${target} STATIC ${arg_SOURCES})
     target_link_libraries(${target} PUBLIC ${links} ${arg_LINK} PRIVATE hone_options)
-    hone_precompiled(${target} product)
+    hone_precompiled(${target} ${arg_PCH})
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${links} ${arg_LINK})

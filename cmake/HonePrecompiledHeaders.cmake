@@ -1,7 +1,7 @@
 # Headers that most sources include, parsed once: a third of the build time. Sources still include
 # what they use; builds with HONE_PCH=OFF (the sanitizer presets) and tests/structure keep it so.
 #
-# hone_precompiled(<target> product|tests)
+# hone_precompiled(<target> product|cli|tests)
 function(hone_precompiled target kind)
   if(HONE_PCH)
     target_precompile_headers(${target} REUSE_FROM hone_pch_${kind})
@@ -29,6 +29,8 @@ if(HONE_PCH)
   set(headers <algorithm> <filesystem> <functional> <map> <memory> <optional> <string> <unordered_map>
       <vector> <fmt/format.h> <nlohmann/json.hpp>)
   hone_add_precompiled(product HEADERS ${headers})
+  hone_add_precompiled(cli HEADERS ${headers} <CLI/CLI.hpp> LINK CLI11::CLI11
+                       OPTIONS ${HONE_COLD_OPTIONS})
   if(HONE_TESTS)
     hone_add_precompiled(tests HEADERS ${headers} <random> <sstream> <gtest/gtest.h> <gmock/gmock.h>
                          LINK GTest::gmock GTest::gtest OPTIONS ${HONE_TEST_OPTIONS})
