@@ -7,17 +7,17 @@ PREFIX ?= /usr/local
 CTEST_FLAGS ?= --output-on-failure -j $(JOBS)
 SOURCES = git ls-files '*.h' '*.cc' '*.cu'
 
-.PHONY: demo demo-full test test-all build deps bench format check-format lint install package clean help
+.PHONY: demo demo-full test test-all build program deps bench format check-format lint install package clean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
 ## make demo          set up, build, run the whole pipeline on the included model, show the report
-demo: build
+demo: program
 	$(BUILD)/cli/hone run recipes/library/demo.yaml --set output=$(DEMO_OUT)
 
 ## make demo-full     the same with everything: all items, long training (up to an hour)
-demo-full: build
+demo-full: program
 	$(BUILD)/cli/hone run recipes/library/demo-full.yaml
 
 ## make test          set up, build, run every test
@@ -28,6 +28,11 @@ test: build
 test-all: build
 	tests/setup_python.sh
 	ctest --test-dir $(BUILD) $(CTEST_FLAGS)
+
+# The program without its tests.
+program: deps
+	cmake --preset release -B $(BUILD) > /dev/null
+	cmake --build $(BUILD) -j $(JOBS) --target hone
 
 ## make build         set up and build
 build: deps
