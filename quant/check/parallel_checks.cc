@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "quant/check/check_table.h"
+#include "runtime/model/schema/parallel.h"
 
 namespace hone {
 namespace {
@@ -14,27 +15,6 @@ namespace {
 constexpr int64_t kFp8Block = 128;
 constexpr int64_t kNvfp4Block = 16;
 constexpr int64_t kMxBlock = 32;
-
-bool row_parallel(Role role) {
-  return role == Role::kAttnO || role == Role::kMlpDown || role == Role::kMoeDown;
-}
-
-bool column_parallel(Role role) {
-  switch (role) {
-    case Role::kAttnQ:
-    case Role::kAttnK:
-    case Role::kAttnV:
-    case Role::kAttnQB:
-    case Role::kAttnKvB:
-    case Role::kMlpGate:
-    case Role::kMlpUp:
-    case Role::kMoeGate:
-    case Role::kMoeUp:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Pieces that the rows are cut into: heads of keys and values are copied, not cut, when there are
 // fewer than devices.
@@ -67,7 +47,7 @@ void kv_heads_divide(const CheckContext& c, Findings& found) {
 void rows_divide(const CheckContext& c, Findings& found) {
   for (const CheckedModule& module : c.modules.modules()) {
     const int64_t pieces = row_pieces(c, module);
-    if (column_parallel(module.role) && module.rows % pieces != 0)
+    if (is_column_parallel(module.role) && module.rows % pieces != 0)
       found.add(module.name, fmt::format("{} rows in {} pieces", module.rows, pieces));
   }
 }
@@ -75,7 +55,7 @@ void rows_divide(const CheckContext& c, Findings& found) {
 void columns_divide(const CheckContext& c, Findings& found) {
   const int64_t devices = c.options.tensor_parallel;
   for (const CheckedModule& module : c.modules.modules()) {
-    if (row_parallel(module.role) && module.cols % devices != 0)
+    if (is_row_parallel(module.role) && module.cols % devices != 0)
       found.add(module.name, fmt::format("{} columns on {} devices", module.cols, devices));
   }
 }
@@ -102,13 +82,13 @@ void fp8_rows_keep_blocks(const CheckContext& c, Findings& found) {
   };
   if (c.options.tensor_parallel > 1) {
     for (const CheckedModule& module : c.modules.modules()) {
-      if (column_parallel(module.role)) judge(module);
+      if (is_column_parallel(module.role)) judge(module);
     }
     return;
   }
   for (const auto& [group, members] : c.modules.groups()) {
     for (const CheckedModule* member : members) {
-      if (member != members.back() && column_parallel(member->role)) judge(*member);
+      if (member != members.back() && is_column_parallel(member->role)) judge(*member);
     }
   }
 }
@@ -117,7 +97,7 @@ void last_fp8_part_is_whole(const CheckContext& c, Findings& found) {
   if (c.options.tensor_parallel > 1) return;
   for (const auto& [group, members] : c.modules.groups()) {
     const CheckedModule& last = *members.back();
-    const bool merged = column_parallel(last.role) && is_form(last, StoredForm::kFp8Block);
+    const bool merged = is_column_parallel(last.role) && is_form(last, StoredForm::kFp8Block);
     if (merged && last.rows % kFp8Block != 0)
       found.add(last.name, fmt::format("{} rows", last.rows));
   }
@@ -127,7 +107,7 @@ void fp8_columns_keep_blocks(const CheckContext& c, Findings& found) {
   const int64_t devices = c.options.tensor_parallel;
   if (devices == 1) return;
   for (const CheckedModule& module : c.modules.modules()) {
-    if (row_parallel(module.role) && is_form(module, StoredForm::kFp8Block) &&
+    if (is_row_parallel(module.role) && is_form(module, StoredForm::kFp8Block) &&
         cuts_a_block(module.cols, devices, kFp8Block))
       found.add(
           module.name,
@@ -145,7 +125,7 @@ void small_blocks_stay_whole(const CheckContext& c, Findings& found) {
   const int64_t devices = c.options.tensor_parallel;
   if (devices == 1) return;
   for (const CheckedModule& module : c.modules.modules()) {
-    if (!row_parallel(module.role) || !module.consistent()) continue;
+    if (!is_row_parallel(module.role) || !module.consistent()) continue;
     const StoredForm form = module.declared->form;
     const bool mx = form == StoredForm::kMxfp4 || form == StoredForm::kMxfp8;
     if (!mx && form != StoredForm::kNvfp4) continue;

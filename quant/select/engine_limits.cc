@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "runtime/model/schema/parallel.h"
 
 namespace hone {
 namespace {
@@ -33,33 +34,11 @@ int64_t cols(const PlanEntry& e) {
   return e.shape.dim(1);
 }
 
-// Layers that tensor parallelism cuts along the input.
-bool row_parallel(Role role) {
-  return role == Role::kAttnO || role == Role::kMlpDown || role == Role::kMoeDown;
-}
-
-bool column_parallel(Role role) {
-  switch (role) {
-    case Role::kAttnQ:
-    case Role::kAttnK:
-    case Role::kAttnV:
-    case Role::kAttnQB:
-    case Role::kAttnKvB:
-    case Role::kMlpGate:
-    case Role::kMlpUp:
-    case Role::kMoeGate:
-    case Role::kMoeUp:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // vLLM merges q/k/v and gate/up into one matrix whose parts must end on block borders.
 bool splits_a_block(const PlanEntry& e, int64_t parts) {
   if (!is(e, Format::kBlockFp8)) return false;
-  if (row_parallel(e.role)) return cols(e) % parts != 0 || cols(e) / parts % kFp8Block != 0;
-  if (!column_parallel(e.role)) return false;
+  if (is_row_parallel(e.role)) return cols(e) % parts != 0 || cols(e) / parts % kFp8Block != 0;
+  if (!is_column_parallel(e.role)) return false;
   return rows(e) % parts != 0 || rows(e) / parts % kFp8Block != 0;
 }
 
