@@ -65,7 +65,8 @@ void run(QuantizeArguments& arguments) {
 
 void add_quantize(CLI::App& app) {
   auto arguments = std::make_shared<QuantizeArguments>();
-  CLI::App* command = app.add_subcommand("quantize", "Quantize a checkpoint to block FP8 or NVFP4");
+  CLI::App* command =
+      app.add_subcommand("quantize", "Quantize a checkpoint to FP8, NVFP4 or MX formats");
   bind_step(*command, arguments->step);
   command->get_option("--output")->required(false);
   // One rule per flag: "--rule a=keep MODEL" must not take MODEL for a rule.
